@@ -1,0 +1,59 @@
+# Works with GNU make 3.81, the one that macOS ships.
+PYTHON ?= python3
+VENV ?= .venv
+ARGS ?=
+BIN = $(VENV)/bin
+STAMP = $(VENV)/.installed
+PIP = $(BIN)/python -m pip install --quiet --disable-pip-version-check
+
+.DEFAULT_GOAL := help
+.PHONY: help certify test lint build check-wheel lock docs clean
+
+help: ## Show this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' Makefile
+	@echo "  ARGS=\"…\" hands options to pytest (certify, test); PYTHON=python3.12 picks the interpreter of $(VENV)."
+
+certify: $(STAMP) ## Certify the embedded reference server; reports in reports/
+	$(BIN)/pytest $(ARGS)
+
+test: $(STAMP) ## Run this project's own tests
+	$(BIN)/pytest tests $(ARGS)
+
+lint: $(STAMP) ## Style, types, generated files up to date, house rules
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/python -m rap_conformance.docs --check
+	$(BIN)/python -m rap_conformance.contract --check
+	$(BIN)/python scripts/house_rules.py
+
+build: $(STAMP) ## Make sdist and wheel in dist/ (the wheel from the sdist)
+	rm -rf dist
+	$(BIN)/python -m build --no-isolation --outdir dist .
+
+check-wheel: build ## Install the wheel into an empty environment and certify with it
+	PYTHON=$(PYTHON) bash scripts/check-wheel.sh
+
+lock: $(STAMP) ## Pin all dependencies anew in constraints.txt
+	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
+	  --no-annotate --no-header --upgrade --group dev --output-file constraints.txt pyproject.toml
+
+docs: $(STAMP) ## Write the generated documents and schemas anew
+	$(BIN)/python -m rap_conformance.docs
+	$(BIN)/python -m rap_conformance.contract
+
+clean: ## Remove what can be made again (the environment stays)
+	rm -rf build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	find . -path ./.venv -prune -o -path ./.git -prune -o -name __pycache__ -type d -exec rm -rf {} +
+	find reports -mindepth 1 ! -name README.md -delete
+
+# An environment that is there is brought up to date, not thrown away.
+$(STAMP): constraints.txt pyproject.toml
+	@test -x $(BIN)/python || command -v $(PYTHON) >/dev/null || \
+	  { echo "rap-conformance needs Python 3.11 or newer, and there is no $(PYTHON): make PYTHON=/path/to/python3" >&2; exit 1; }
+	@test -x $(BIN)/python || $(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "rap-conformance needs Python 3.11 or newer, and $(PYTHON) is older: make PYTHON=python3.12" >&2; exit 1; }
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(PIP) --require-hashes -r constraints.txt
+	$(PIP) --no-deps --no-build-isolation -e .
+	@touch $@

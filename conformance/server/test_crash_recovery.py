@@ -1,0 +1,134 @@
+"""After a crash: the status check tells which calls will still deliver, and discovery is up with the port.
+
+Specification: "Tool Call Status Check", introduction; "Protocol Lifecycle", sections "Startup" and "Shutdown".
+"""
+
+from __future__ import annotations
+
+from urllib.parse import urlsplit
+
+from rap_conformance.evidence import Exchange, Failure
+from rap_conformance.peer import JSON, Call, Peer, encode, fresh
+from rap_conformance.peers.supervisor import CommandFailed
+from rap_conformance.scenario import Trouble, Untested, Violation, scenario
+from rap_conformance.wire import means_alive
+
+
+def need_control(peer: Peer) -> None:
+    """Raises Untested unless the suite started the server itself."""
+    if peer.session.supervisor is None:
+        raise Untested("only the suite can restart the server: give --server-cmd instead of --server-url")
+
+
+@scenario("TCS016")
+def test_lost_calls_not_alive(peer: Peer) -> None:
+    """After a kill and a restart: alive exactly for what then delivers."""
+    need_control(peer)
+    calls: list[Call] = []
+    with peer.part("pending calls"):
+        calls += [peer.invoke("pending") for _ in range(2)]
+    with peer.part("subscriptions"):
+        subscription = peer.invoke("subscription")
+        peer.need_result(subscription)
+        peer.session.fire()
+        subscription.mailbox.until(lambda _: subscription.events, peer.grace)
+        calls.append(subscription)
+    if not calls:
+        raise Untested("nothing could be started that a crash would interrupt")
+    for call in calls:
+        if means_alive(peer.ask_about(call)) is not True:
+            peer.note("a call that was asked about right before the crash was not alive")
+    if any(call.result for call in calls if call.kind == "pending"):
+        raise Untested("the pending call ended before the crash; configure scenario.pending to last longer")
+    peer.session.restart()
+    restarted = peer.patience.now()
+    answers = {call.id: peer.ask_about(call) for call in calls}
+    peer.session.fire()
+    for call in calls:
+        judge_recovery(peer, call, answers[call.id], restarted)
+
+
+def judge_recovery(peer: Peer, call: Call, exchange: Exchange, restarted: float) -> None:
+    """Alive must deliver, not alive must not."""
+
+    def delivered() -> object:
+        return next((d for d in call.deliveries if d.arrived > restarted), None)
+
+    what = "a pending call" if call.kind == "pending" else "a subscription"
+    lasts = peer.session.tool("pending").seconds or 0.0 if call.kind == "pending" else interval(call) * 4 + 1.0
+    if means_alive(exchange):
+        if not call.mailbox.until(lambda _: delivered(), lasts + peer.grace):
+            raise Violation(
+                f"a callback after the restart, or `alive: false`, for {what}",
+                f"`alive: true`, and nothing within {lasts + peer.grace:.0f} s",
+                exchange,
+                case=f"{what} that was lost is alive",
+                absence=True,
+            )
+        return
+    left = max(0.0, call.acknowledged + lasts + 1.0 - peer.patience.now()) if call.kind == "pending" else lasts
+    call.mailbox.until(lambda _: late(peer, call, exchange), left)
+    if found := late(peer, call, exchange):
+        raise Violation(
+            f"`alive: true` for {what} that goes on",
+            f"`alive: false`, and a callback {found:.1f} s later",
+            exchange,
+            call.deliveries[-1].exchange,
+            case=f"{what} that goes on is not alive",
+        )
+
+
+def late(peer: Peer, call: Call, exchange: Exchange) -> float | None:
+    """Seconds between a `false` and a delivery too late to have been in flight; None if there is none."""
+    slack = max(peer.slack, 0.3)
+    arrived = [d.arrived - exchange.ended for d in call.deliveries if d.arrived > exchange.ended + slack]
+    return arrived[0] if arrived else None
+
+
+def interval(call: Call) -> float:
+    """Seconds between a subscription's events, as far as it is known."""
+    times = [event.arrived for event in call.events]
+    return max((b - a for a, b in zip(times, times[1:], strict=False)), default=1.0)
+
+
+@scenario("DSC013")
+def test_ready_first(peer: Peer) -> None:
+    """From the moment the port answers, discovery and invocation do."""
+    need_control(peer)
+    supervisor, facts = peer.session.supervisor, peer.session.facts
+    assert supervisor is not None
+    supervisor.kill()
+    supervisor.start(None)
+    probe = peer.session.probe
+    parts = urlsplit(facts.base)
+    open_at = peer.patience.until(
+        lambda: probe.listens(parts.hostname or "", parts.port or 80) or not supervisor.running, 30.0, every=0.005
+    )
+    if not open_at or not supervisor.running:
+        raise CommandFailed("did not start again: " + supervisor.output()[-200:])
+    first = probe.send("GET", facts.discovery_url, patient=False)
+    try:
+        box = peer.session.receiver.mailbox()
+        tool = peer.session.tool("quick")
+        body = {
+            "operation": tool.operation,
+            "arguments": dict(tool.arguments),
+            "id": fresh(),
+            "callback_url": box.url,
+            "group_id": fresh("thread"),
+        }
+        second: Exchange | None = probe.send("POST", facts.endpoint, encode(body), headers=JSON, patient=False)
+    except Untested:
+        second = None
+    if not peer.patience.until(peer.session.answers, 30.0, every=0.05):
+        raise Trouble("the server did not answer discovery within 30 s of its restart")
+    for exchange, what in ((first, "discovery"), (second, "invocation")):
+        if exchange is None:
+            peer.note("invocation was not asked: no tool may be called")
+        elif exchange.status is None and exchange.failure is not Failure.REFUSED:
+            raise Violation(f"{what} answers", str(exchange.failure), exchange, case=f"{what} right after the start")
+        elif exchange.status != 200:
+            got = exchange.failure or f"status {exchange.status}"
+            raise Violation("status 200", str(got), exchange, case=f"{what} right after the start")
+
+

@@ -1,0 +1,216 @@
+"""What must not disturb the status check: hostile ids, malformed bodies, floods; and what errors say.
+
+Specification: "Tool Call Status Check", section "Security Considerations"; "Overview", "Implementation Guidelines".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+from rap_conformance.contract import coverage_cases, hostile_queries, malformed_bodies
+from rap_conformance.corpus import Labelled, smallest_of
+from rap_conformance.evidence import Exchange
+from rap_conformance.leaks import internals, leaked
+from rap_conformance.payloads import Malformed, hostile_ids, malformed_payloads
+from rap_conformance.peer import JSON, NOBODY, Call, Peer, encode, fresh, query
+from rap_conformance.peers.probe import slowed_down
+from rap_conformance.scenario import Untested, Violation, scenario
+from rap_conformance.wire import means_alive
+
+BIG = 64 * 1024
+"""Bytes of a request from which on a reset, like a 413, is a legal refusal."""
+
+FLOOD, FLOOD_SECONDS, FLOOD_SIDES = 500, 5.0, 16
+GENERATED_IDS = "a hostile id, generated"
+GENERATED_BODY = "a malformed body, generated"
+
+
+def hostile(peer: Peer) -> Iterator[Labelled]:
+    """Every hostile id as either of the two ids, then generated ones."""
+    for entry in hostile_ids():
+        for field in ("tool_call_id", "thread_id"):
+            body = {**query(fresh(), fresh("thread")), field: entry.value}
+            yield f"{field}: {entry.name}", peer.post_status(encode(body))
+    for body in hostile_queries(peer.session.options.examples, peer.session.options.seed):
+        peer.record.examples += 1
+        yield GENERATED_IDS, peer.post_status(encode(body))
+
+
+def malformed(peer: Peer) -> Iterator[Labelled]:
+    """Every malformed body of the collection, then Schemathesis' coverage cases and its negative mode."""
+    options = peer.session.options
+    for bad in malformed_payloads():
+        yield bad.label, send_malformed(peer, bad)
+    for bad in coverage_cases(options.seed):
+        yield f"coverage: {bad.label}", send_malformed(peer, bad)
+    for bad in malformed_bodies(options.examples, options.seed):
+        peer.record.examples += 1
+        yield GENERATED_BODY, send_malformed(peer, bad)
+
+
+def send_malformed(peer: Peer, bad: Malformed) -> Exchange:
+    """One malformed request."""
+    headers = (("Content-Type", bad.content_type),) if bad.content_type is not None else ()
+    return peer.post_status(bad.body, headers=headers, method=bad.method)
+
+
+def survive_all(peer: Peer, inputs: Iterator[Labelled], generated: str, kind: str) -> None:
+    """Judge each input, and after each look whether the server is still there."""
+    for case, exchange in inputs:
+        peer.session.provoked.append(exchange)
+        peer.survived(exchange)
+        oversized = len(exchange.request_body) >= BIG
+        try:
+            peer.expect_rejected(exchange, case, oversized=oversized)
+        except Violation as violation:
+            if case == generated and not any(f.case == case for f in peer.record.findings):
+
+                def wrong(candidate: Exchange) -> bool:
+                    try:
+                        peer.expect_rejected(candidate, generated)
+                    except Violation:
+                        return True
+                    return False
+
+                smaller = smallest_of(peer, kind, wrong)  # type: ignore[arg-type]
+                if smaller is not None:
+                    violation.exchanges = (smaller,)
+            peer.report(violation)
+
+
+def still_right(peer: Peer, after: str) -> None:
+    """The control: an ordinary query is answered as ever."""
+    exchange = peer.ask(fresh(), fresh("thread"))
+    if means_alive(exchange) is not False:
+        got = exchange.failure or f"status {exchange.status}"
+        raise Violation("`alive: false` for an ordinary unknown id", str(got), exchange, case=f"afterwards: {after}")
+
+
+@scenario("TCS013")
+def test_hostile_ids(peer: Peer) -> None:
+    """Any string is an id: not alive, or a 4xx."""
+    survive_all(peer, hostile(peer), GENERATED_IDS, "hostile")
+    still_right(peer, "an ordinary query after hostile ids")
+
+
+@scenario("TCS014")
+def test_malformed_rejected(peer: Peer) -> None:
+    """What is no status check is refused, and the server goes on."""
+    survive_all(peer, malformed(peer), GENERATED_BODY, "malformed")
+    with peer.part("a body in slow pieces"):
+        body = encode(query(fresh(), fresh("thread")))
+
+        def pieces() -> Iterator[bytes]:
+            for start in range(0, len(body), 20):
+                yield body[start : start + 20]
+                peer.patience.pace(0.05)
+
+        exchange = peer.post_status(pieces())
+        peer.survived(exchange)
+        peer.expect_rejected(exchange, "a body in slow pieces")
+    with peer.part("a body that never ends"):
+        short = peer.session.probe.unfinished(
+            peer.session.facts.status_url, b'{"thread_id": "rapc-', announced=200, within=1.0
+        )
+        peer.survived(short)
+    still_right(peer, "an ordinary query after malformed bodies")
+
+
+def provocations(peer: Peer) -> list[Labelled]:
+    """Errors provoked while calls with planted secrets are live, and those that other scenarios provoked."""
+
+    def make() -> list[Labelled]:
+        try:
+            call: Call | None = peer.invoke("pending")
+        except Untested:
+            call = None
+        call_id, thread = (call.id, call.thread) if call else (fresh(), fresh("thread"))
+        bodies = [
+            ("a number as the call's id", encode({"thread_id": thread, "tool_call_id": 7})),
+            ("no call id", encode({"thread_id": thread})),
+            ("a list with the call's id", encode({"thread_id": thread, "tool_call_id": [call_id]})),
+            ("an object as the call's id", encode({"thread_id": thread, "tool_call_id": {"$ne": ""}})),
+            ("a list", encode([query(call_id, thread)])),
+            ("JSON that ends early", encode(query(call_id, thread))[:-2]),
+            ("bytes that are not UTF-8", b'{"thread_id": "\xff\xfe", "tool_call_id": "\xc3\x28"}'),
+            ("an empty body", b""),
+            ("a quote in the id", encode({"thread_id": thread, "tool_call_id": "'\"`;--"})),
+            ("a NUL in the id", encode({"thread_id": thread, "tool_call_id": "\0"})),
+            ("a lone surrogate in the id", encode({"thread_id": thread, "tool_call_id": "\ud800"})),
+            ("a path in the id", encode({"thread_id": "../../etc/passwd", "tool_call_id": "../" * 40})),
+        ]
+        answers = [(case, peer.post_status(body)) for case, body in bodies]
+        text = (("Content-Type", "text/plain"),)
+        body = encode(query(call_id, thread))
+        answers.append(("another media type", peer.post_status(body, headers=text)))
+        answers.append(("no credentials", peer.post_status(body, headers=JSON, credentials=NOBODY)))
+        for method in ("GET", "PUT", "DELETE"):
+            answers.append((f"{method} instead of POST", peer.post_status(b"", method=method)))
+        if call is not None:
+            peer.survived(answers[-1][1])
+        return answers
+
+    answers = peer.session.once("provocations", make)
+    return answers + [("an input of TCS013 or TCS014", exchange) for exchange in peer.session.provoked]
+
+
+def judge_errors(peer: Peer, look: object) -> None:
+    """Report what `look` sees in an error answer, each case once."""
+    seen = 0
+    for case, exchange in provocations(peer):
+        if exchange.status is None or exchange.status < 400:
+            continue
+        seen += 1
+        if what := look(exchange):  # type: ignore[operator]
+            peer.report(Violation("an error without it", what, exchange, case=case))
+    if not seen:
+        raise Untested("no input made the server answer with an error")
+
+
+@scenario("TCS015")
+def test_errors_reveal_nothing(peer: Peer) -> None:
+    """Errors hold nothing of any call."""
+    judge_errors(peer, lambda exchange: leaked(exchange, peer.session.calls))
+
+
+@scenario("TCS033")
+def test_errors_without_internals(peer: Peer) -> None:
+    """Errors hold nothing of the server's inside."""
+    judge_errors(peer, internals)
+
+
+@scenario("TCS019")
+def test_rate_limited(peer: Peer) -> None:
+    """A flood meets a limit, and after it answers are right again."""
+    thread = fresh("thread")
+    end = peer.patience.now() + FLOOD_SECONDS
+    limited: list[Exchange] = []
+
+    def ask(_: int) -> Exchange | None:
+        if limited or peer.patience.now() > end:
+            return None
+        exchange = peer.ask(fresh(), thread, patient=False, timeout=FLOOD_SECONDS)
+        if slowed_down(exchange) or exchange.status == 403:
+            limited.append(exchange)
+        return exchange
+
+    with ThreadPoolExecutor(FLOOD_SIDES) as sides:
+        answers = [exchange for exchange in sides.map(ask, range(FLOOD)) if exchange is not None]
+    peer.record.examples = len(answers)
+    last = answers[-1]
+    peer.survived(last)
+    if not limited:
+        if len(answers) < FLOOD:
+            peer.note(f"only {len(answers)} questions could be asked within {FLOOD_SECONDS:g} s")
+        raise Violation(
+            f"a limit (429) for {FLOOD} questions in {FLOOD_SECONDS:g} s",
+            f"none for {len(answers)} questions",
+            last,
+            case="no limit was met",
+        )
+    recovered = peer.patience.until(
+        lambda: means_alive(peer.ask(fresh(), thread, within=60.0)) is False, 60.0, every=0.5
+    )
+    if not recovered:
+        raise Violation("right answers after the limit", "none within 60 s", limited[0], case="after the limit", absence=True)

@@ -1,0 +1,384 @@
+"""The status check over a call's life: alive while the server will still deliver, not alive after.
+
+Specification: "Tool Call Status Check", section "Query Semantics"; "Subscription Events", section "Liveness".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from unicodedata import normalize
+
+from rap_conformance.corpus import ask_id
+from rap_conformance.evidence import Exchange
+from rap_conformance.peer import Call, Peer, fresh
+from rap_conformance.peers.receiver import Answer
+from rap_conformance.scenario import Untested, Violation, scenario
+from rap_conformance.wire import means_alive
+
+POLL = 0.06
+"""Seconds between two questions about one call."""
+
+FAILING = Answer(status=503)
+
+
+def ask_until(peer: Peer, call: Call, over: Callable[[], object], within: float, every: float = POLL) -> list[Exchange]:
+    """Ask about a call again and again until `over`, or for `within` seconds; gives every answer."""
+    answers: list[Exchange] = []
+    end = peer.patience.now() + within
+    while not over() and peer.patience.now() < end:
+        answers.append(peer.ask_about(call))
+        peer.patience.pace(every)
+    return answers
+
+
+def between(answers: list[Exchange], start: float, end: float) -> list[Exchange]:
+    """Those asked and answered wholly inside a span of time."""
+    return [exchange for exchange in answers if exchange.started >= start and exchange.ended <= end]
+
+
+def expect_gone(peer: Peer, call: Call, what: str, within: float) -> None:
+    """Not alive within `within` seconds, and not alive again after that."""
+    asked: list[Exchange] = []
+
+    def gone() -> bool:
+        asked.append(peer.ask_about(call))
+        return not means_alive(asked[-1])
+
+    if not peer.patience.until(gone, within, every=0.1):
+        raise Violation(
+            f"`alive: false` within {within:g} s",
+            "`alive: true` all the time",
+            asked[-1],
+            case=f"{what}: still alive",
+            absence=True,
+        )
+    for _ in range(5):
+        again = peer.ask_about(call)
+        if means_alive(again):
+            raise Violation(
+                "`alive: false` for good", "`alive: true` again", asked[-1], again, case=f"{what}: alive again"
+            )
+
+
+@scenario("TCS005", overlap=True)
+def test_pending_alive(peer: Peer) -> None:
+    """Alive without a gap from the acknowledgement until the result arrives, also beside another call."""
+    call = peer.invoke("pending")
+    peer.invoke("pending", thread=call.thread)
+    limit = (peer.session.tool("pending").seconds or 0.0) * 2 + peer.grace
+    answers = ask_until(peer, call, lambda: call.results, limit)
+    result = peer.need_result(call)
+    sure = between(answers, call.acknowledged + peer.slack, result.arrived - peer.slack)
+    if len(sure) < 3:
+        raise Untested("the pending call ended before it could be asked about three times")
+    for exchange in sure:
+        if means_alive(exchange) is not True:
+            got = exchange.failure or f"status {exchange.status} with {exchange.response_body[:60]!r}"
+            raise Violation(
+                "`alive: true` until the result",
+                f"{got}, {result.arrived - exchange.ended:.1f} s before the result arrived",
+                exchange,
+                result.exchange,
+                case="a pending call",
+            )
+
+
+@scenario("TCS006", overlap=True)
+def test_finished_not_alive(peer: Peer) -> None:
+    """Not alive once the result was delivered and acknowledged."""
+    with peer.part("a quick call"):
+        call = peer.invoke("quick")
+        peer.need_result(call)
+        expect_gone(peer, call, "a quick call that ended", peer.grace)
+    with peer.part("a call that was pending and was asked about meanwhile"):
+        call = peer.invoke("pending")
+        peer.ask_about(call)
+        peer.need_result(call)
+        expect_gone(peer, call, "a pending call that ended", peer.grace)
+
+
+def need_events(peer: Peer, call: Call, count: int, asks: bool = False) -> list[Exchange]:
+    """Wait for a subscription's events, asking meanwhile. Raises Untested if they do not come."""
+    peer.session.fire()
+    answers: list[Exchange] = []
+    if asks:
+        answers = ask_until(peer, call, lambda: len(call.events) >= count, peer.grace)
+    if not call.mailbox.until(lambda _: len(call.events) >= count, peer.grace):
+        raise Untested(
+            f"the subscription sent {len(call.events)} of {count} events within {peer.grace:g} s; "
+            "configure scenario.subscription with more frequent events, or a trigger"
+        )
+    return answers
+
+
+@scenario("TCS007", overlap=True)
+def test_subscription_alive(peer: Peer) -> None:
+    """Alive as long as events come."""
+    call = peer.invoke("subscription")
+    peer.need_result(call)
+    answers = need_events(peer, call, 4, asks=True)
+    peer.cancel(call)
+    last = call.events[3].arrived
+    sure = between(answers, call.acknowledged + peer.slack, last - peer.slack)
+    if not sure:
+        raise Untested("the subscription's events came too fast to ask between them")
+    for exchange in sure:
+        if means_alive(exchange) is not True:
+            raise Violation(
+                "`alive: true`",
+                f"status {exchange.status} with {exchange.response_body[:60]!r}, and an event "
+                f"{last - exchange.ended:.1f} s later",
+                exchange,
+                call.events[3].exchange,
+                case="an active subscription",
+            )
+
+
+@scenario("TCS008", overlap=True)
+def test_ended_subscription_not_alive(peer: Peer) -> None:
+    """Not alive once its final event was delivered and acknowledged."""
+    call = peer.invoke("final")
+    if not call.mailbox.until(lambda _: call.final, peer.grace):
+        raise Untested(f"no event with `final: true` arrived within {peer.grace:g} s")
+    expect_gone(peer, call, "a subscription after its final event", peer.grace)
+
+
+@scenario("TCS021", overlap=True)
+def test_same_id_two_threads(peer: Peer) -> None:
+    """One id in two threads is two calls."""
+    pending = peer.invoke("pending")
+    peer.patience.pace(peer.slack)
+    quick = peer.invoke("quick", id=pending.id)
+    if not quick.mailbox.until(lambda _: quick.result, peer.grace):
+        raise Untested("the quick call brought no result")
+    answers = ask_until(peer, pending, lambda: pending.results, 1.0)
+    other = peer.ask_about(quick)
+    result = peer.need_result(pending)
+    sure = between(answers, pending.acknowledged + peer.slack, result.arrived - peer.slack)
+    if not sure:
+        raise Untested("the pending call ended before its namesake did")
+    for exchange in sure:
+        if means_alive(exchange) is not True:
+            peer.report(
+                Violation(
+                    "`alive: true` for the pending call",
+                    "not alive, after a call of the same id in another thread ended",
+                    exchange,
+                    result.exchange,
+                    case="the pending one of two calls with one id",
+                )
+            )
+    if means_alive(other) and other.ended < result.arrived - peer.slack:
+        peer.report(
+            Violation(
+                "`alive: false` for the call that ended",
+                "`alive: true`, as for its namesake in another thread",
+                other,
+                case="the ended one of two calls with one id",
+            )
+        )
+
+
+@scenario("TCS022")
+def test_right_under_concurrency(peer: Peer) -> None:
+    """Hundreds of questions at once, about live and unknown ids: each gets its own right answer."""
+    calls = [peer.invoke("pending") for _ in range(2)]
+    peer.patience.pace(peer.slack)
+
+    def ask(number: int) -> tuple[Call | None, Exchange]:
+        if number % 2:
+            call = calls[number // 2 % 2]
+            return call, peer.ask_about(call)
+        return None, peer.ask(fresh(), calls[0].thread)
+
+    with ThreadPoolExecutor(8) as crowd:
+        answers = list(crowd.map(ask, range(240)))
+    ends = {call.id: peer.need_result(call).arrived - peer.slack for call in calls}
+    proven = 0
+    for about, exchange in answers:
+        if about is not None and exchange.ended > ends[about.id]:
+            continue
+        proven += about is not None
+        alive = means_alive(exchange)
+        if exchange.failure is None and alive is not None and alive is not (about is not None):
+            peer.report(
+                Violation(
+                    f"`alive: {str(about is not None).lower()}`",
+                    f"`alive: {str(alive).lower()}`",
+                    exchange,
+                    case="a live call, asked by many" if about else "an unknown id, asked by many",
+                )
+            )
+    peer.record.examples = len(answers)
+    if proven < 20:
+        raise Untested("the pending calls ended before many could ask; configure scenario.pending to last longer")
+
+
+@scenario("TCS025", overlap=True)
+def test_honest_while_retrying(peer: Peer) -> None:
+    """Alive while the server goes on trying to deliver; nothing arrives after a steady false."""
+    call = peer.invoke("quick", script=lambda number: FAILING if number < 3 else Answer())
+    if not call.mailbox.until(lambda _: call.results, peer.grace):
+        raise Untested("the quick call brought no result")
+    answers: list[Exchange] = []
+    end = peer.patience.now() + peer.grace
+    steady: float | None = None
+    while not call.result and peer.patience.now() < end:
+        answers.append(peer.ask_about(call))
+        if means_alive(answers[-1]):
+            steady = None
+        else:
+            steady = answers[-1].started if steady is None else steady
+            if peer.patience.now() - steady > peer.race:
+                break
+        peer.patience.pace(POLL)
+    attempts = [delivery.arrived for delivery in call.results]
+    if len(attempts) == 1 and steady is None and not call.result:
+        peer.note(f"the server neither tried again nor gave up within {peer.grace:g} s")
+    for earlier, later in zip(attempts, attempts[1:], strict=False):
+        for exchange in between(answers, earlier + peer.slack, later - peer.slack):
+            if not means_alive(exchange):
+                raise Violation(
+                    "`alive: true` while the server goes on trying to deliver",
+                    f"`alive: false`, and another attempt {later - exchange.ended:.1f} s later",
+                    exchange,
+                    next(d.exchange for d in call.results if d.arrived == later),
+                    case="between two attempts to deliver",
+                )
+
+
+@scenario("TCS026", overlap=True)
+def test_query_implies_nothing(peer: Peer) -> None:
+    """A question between two attempts neither stops nor repeats delivery."""
+
+    def once_failing(number: int) -> Answer:
+        return FAILING if number == 0 else Answer()
+
+    asked, twin = (peer.invoke("quick", script=once_failing) for _ in range(2))
+    for call in (asked, twin):
+        if not call.mailbox.until(lambda _, call=call: call.results, peer.grace):
+            raise Untested("the quick call brought no result")
+    for _ in range(3):
+        question = peer.ask_about(asked)
+    if not twin.mailbox.until(lambda _: twin.result, peer.grace):
+        raise Untested("the server does not try again after a 503, so there is nothing between two attempts")
+    assert twin.result is not None
+    took = twin.result.arrived - twin.results[0].arrived
+    if not asked.mailbox.until(lambda _: asked.result, took * 2 + peer.race):
+        raise Violation(
+            "another attempt to deliver, as for a call that nobody asked about",
+            f"none within {took * 2 + peer.race:.0f} s of the question",
+            question,
+            case="a question stops delivery",
+            absence=True,
+        )
+    for _ in range(3):
+        question = peer.ask_about(asked)
+    more = asked.mailbox.until(lambda _: sum(d.acknowledged for d in asked.results) > 1, max(1.0, took * 2))
+    if more and sum(d.acknowledged for d in twin.results) < 2:
+        raise Violation(
+            "one delivery, as for a call that nobody asked about",
+            "the result again after it was acknowledged",
+            question,
+            asked.results[-1].exchange,
+            case="a question repeats delivery",
+        )
+
+
+@scenario("TCS027")
+def test_limit_spares_live_calls(peer: Peer) -> None:
+    """To a caller who takes his time, a live call is never answered 429 or 401."""
+    call = peer.invoke("pending")
+    peer.patience.pace(peer.slack)
+    refused: list[Exchange] = []
+    while not call.results and peer.patience.now() < call.acknowledged + 10.0:
+        exchange = peer.ask_about(call, patient=False)
+        if exchange.status in {401, 429}:
+            refused.append(exchange)
+            wait = exchange.header("retry-after") or ""
+            peer.patience.pace(min(float(wait), 5.0) if wait.isdigit() else 1.0)
+            control = peer.ask(fresh(), fresh("thread"), patient=False)
+            if control.status == exchange.status and len(refused) < 2:
+                continue  # everybody is refused: what we asked before this scenario still counts
+            again = peer.ask_about(call, patient=False)
+            if again.status in {401, 429} and control.status not in {401, 429}:
+                raise Violation(
+                    "an answer about a live call, at one question a second",
+                    f"status {again.status}, which a runtime reads as gone",
+                    again,
+                    control,
+                    case="a live call refused for its pace",
+                )
+        peer.patience.pace(0.45)
+    peer.need_result(call)
+
+
+@scenario("TCS029", overlap=True)
+def test_alive_at_once(peer: Peer) -> None:
+    """Alive from the very acknowledgement on."""
+    for _ in range(3):
+        call = peer.invoke("pending")
+        exchange = peer.ask_about(call)
+        result = peer.need_result(call)
+        if exchange.ended > result.arrived - peer.slack:
+            raise Untested("the pending call ended too soon")
+        if not means_alive(exchange):
+            raise Violation(
+                "`alive: true` from the acknowledgement on",
+                f"not alive {exchange.ended - call.acknowledged:.3f} s after it",
+                exchange,
+                case="right after the acknowledgement",
+            )
+
+
+@scenario("TCS030", overlap=True)
+def test_exact_match(peer: Peer) -> None:
+    """A live id padded with white space, or in another Unicode form, is another id."""
+    with peer.part("white space"):
+        call_id = fresh()
+        variants = {
+            "with a space before": f" {call_id}",
+            "with a space after": f"{call_id} ",
+            "with a line feed after": f"{call_id}\n",
+            "with a tab before": f"\t{call_id}",
+            "with a NUL after": f"{call_id}\0",
+            "with a zero-width space after": f"{call_id}\u200b",
+            "with a no-break space after": f"{call_id}\u00a0",
+        }
+        questions = [(f"a live id {how}", ask_id(peer, variant)) for how, variant in variants.items()]
+        _expect_other(peer, peer.while_pending(questions, id=call_id)[1])
+    with peer.part("Unicode forms"):
+        call_id = f"{fresh()}-\u00e9\u212b\ufb01"
+        forms = [(f, normalize(f, call_id)) for f in ("NFC", "NFD", "NFKC", "NFKD")]
+        questions = [(f"a live id in form {f}", ask_id(peer, v)) for f, v in forms if v != call_id]
+        control = ("the id itself", peer.ask_about)
+        answers = peer.while_pending([control, *questions], id=call_id)[1]
+        if not means_alive(answers[0][1]):
+            raise Untested("the server does not track a call whose id is not ASCII")
+        _expect_other(peer, answers[1:])
+
+
+def _expect_other(peer: Peer, answers: list[tuple[str, Exchange]]) -> None:
+    for case, exchange in answers:
+        if means_alive(exchange):
+            peer.report(Violation("`alive: false`", "`alive: true`", exchange, case=case))
+
+
+@scenario("TCS031", overlap=True)
+def test_cancelled_subscription_not_alive(peer: Peer) -> None:
+    """Not alive once a cancelled subscription sends nothing more."""
+    call = peer.invoke("subscription")
+    peer.need_result(call)
+    need_events(peer, call, 2)
+    first, second = call.events[:2]
+    interval = second.arrived - first.arrived
+    if peer.cancel(call) is None:
+        raise Untested("the server has no /cancel_tool_call")
+    cancelled = peer.patience.now()
+    quiet = peer.race + 3 * interval
+    if peer.patience.until(lambda: not means_alive(peer.ask_about(call)), quiet, every=0.1):
+        return
+    if any(event.arrived > cancelled + peer.race for event in call.events):
+        raise Untested("the server goes on sending events after the cancellation, which it may ignore")
+    expect_gone(peer, call, "a cancelled subscription", peer.grace)

@@ -1,0 +1,204 @@
+"""The status check only reads, and tells nothing but `alive`.
+
+Specification: "Tool Call Status Check", sections "Query Semantics" and "Security Considerations".
+"""
+
+from __future__ import annotations
+
+import re
+from concurrent.futures import ThreadPoolExecutor
+
+from rap_conformance.corpus import live, ordinary
+from rap_conformance.evidence import Exchange
+from rap_conformance.leaks import OF_THE_BODY, VOLATILE_HEADERS, leaked, members
+from rap_conformance.peer import Call, Peer, fresh
+from rap_conformance.scenario import Untested, Violation, scenario
+from rap_conformance.wire import means_alive
+
+HAMMER_THREADS, HAMMER_PACE, HAMMER_MOST = 2, 0.04, 130
+
+
+def hammer(peer: Peer, call: Call, seconds: float) -> Exchange:
+    """Ask about one call from several sides for `seconds`, or until it ended; gives the last answer."""
+    end = peer.patience.now() + seconds
+
+    def ask(_: int) -> Exchange:
+        last = peer.ask_about(call)
+        asked = 1
+        while peer.patience.now() < end and not call.results:
+            last = peer.ask_about(call)
+            asked += 1
+            peer.patience.pace(HAMMER_PACE if asked < HAMMER_MOST / HAMMER_THREADS else 0.5)
+        return last
+
+    with ThreadPoolExecutor(HAMMER_THREADS) as sides:
+        return list(sides.map(ask, range(HAMMER_THREADS)))[-1]
+
+
+@scenario("TCS009", overlap=True)
+def test_read_only(peer: Peer) -> None:
+    """Asking, often and from many sides, changes nothing; compared with twins that nobody asks about."""
+    with peer.part("pending calls"):
+        pending_unchanged(peer)
+    with peer.part("subscriptions"):
+        subscriptions_unchanged(peer)
+    with peer.part("unknown ids"):
+        call_id, thread = fresh(), fresh("thread")
+        for number in range(30):
+            exchange = peer.ask(call_id, thread)
+            if means_alive(exchange):
+                raise Violation(
+                    "`alive: false` however often one asks",
+                    f"`alive: true` at question {number + 1}",
+                    exchange,
+                    case="an unknown id, asked again and again",
+                )
+
+
+def pending_unchanged(peer: Peer) -> None:
+    """Three calls at once, one of them hammered with questions: all three end alike."""
+    asked, *twins = (peer.invoke("pending") for _ in range(3))
+    lasts = peer.session.tool("pending").seconds or 0.0
+    last = hammer(peer, asked, lasts * 3 + 5.0)
+    ends = [peer.need_result(twin) for twin in twins]
+    took = [end.arrived - twin.sent for end, twin in zip(ends, twins, strict=True)]
+    tolerance = max(1.0, 0.5 * max(took), 3 * abs(took[0] - took[1]))
+    if not asked.mailbox.until(lambda _: asked.result, lasts * 2 + tolerance):
+        raise Violation(
+            "a result, as for two calls that nobody asked about",
+            f"none within {lasts * 2 + tolerance:.0f} s after theirs",
+            last,
+            case="asking about a pending call loses its result",
+            absence=True,
+        )
+    assert asked.result is not None
+    duration = asked.result.arrived - asked.sent
+    if not min(took) - tolerance <= duration <= max(took) + tolerance:
+        what = "delays" if duration > max(took) else "completes"
+        raise Violation(
+            f"a result after about {sum(took) / 2:.1f} s, as for two calls that nobody asked about",
+            f"a result after {duration:.1f} s",
+            last,
+            asked.result.exchange,
+            case=f"asking about a pending call {what} it",
+        )
+    texts = [comparable(call) for call in (asked, *twins)]
+    if texts[1] == texts[2] != texts[0]:
+        raise Violation(
+            f"the text of two calls that nobody asked about: {texts[1][:80]!a}",
+            f"{texts[0][:80]!a}",
+            last,
+            asked.result.exchange,
+            case="asking about a pending call alters its result",
+        )
+    again = peer.ask_about(asked)
+    if asked.mailbox.until(lambda _: len(asked.results) > 1, min(1.0, peer.race)):
+        raise Violation(
+            "one result, as for two calls that nobody asked about",
+            f"{len(asked.results)} results",
+            again,
+            asked.results[-1].exchange,
+            case="asking about a call repeats its result",
+        )
+
+
+def comparable(call: Call) -> str:
+    """A result's text without what differs between any two calls: ids, secrets, numbers."""
+    message = call.result.message if call.result else None
+    text = str(message.get("text", "")) if isinstance(message, dict) else ""
+    for own in (call.id, call.thread, call.mailbox.url, *call.canaries):
+        text = text.replace(own, "*")
+    return re.sub(r"\d+(\.\d+)?", "#", text)
+
+
+def subscriptions_unchanged(peer: Peer) -> None:
+    """Two subscriptions, one of them asked about all the time: both go on alike."""
+    asked, twin = (peer.invoke("subscription") for _ in range(2))
+    for call in (asked, twin):
+        peer.need_result(call)
+    peer.session.fire()
+    end = peer.patience.now() + peer.grace
+    last = peer.ask_about(asked)
+    while len(twin.events) < 5 and peer.patience.now() < end:
+        last = peer.ask_about(asked)
+        peer.patience.pace(0.06)
+    theirs = len(twin.events)
+    if theirs < 3:
+        raise Untested(f"a subscription that nobody asked about sent {theirs} events within {peer.grace:g} s")
+    took = twin.events[-1].arrived - twin.events[0].arrived
+    enough = asked.mailbox.until(lambda _: len(asked.events) >= theirs - 1, took + 2.0)
+    ours = len(asked.events)
+    finals = [event for event in asked.events if event.final]
+    for call in (asked, twin):
+        peer.cancel(call)
+    if finals or not enough:
+        raise Violation(
+            f"{theirs} events, as for a subscription that nobody asked about",
+            "a final event" if finals else f"{ours} events in the same time",
+            last,
+            case="asking about a subscription ends or starves it",
+            absence=not finals,
+        )
+    if ours > 2 * theirs + 2:
+        raise Violation(
+            f"about {theirs} events, as for a subscription that nobody asked about",
+            f"{ours} events in the same time",
+            last,
+            case="asking about a subscription repeats its events",
+        )
+
+
+@scenario("TCS010", overlap=True)
+def test_nothing_but_alive(peer: Peer) -> None:
+    """No byte tells anything about the call: no secret of it comes back, and only `alive` differs for live calls."""
+    with peer.part("planted secrets"):
+        for case, exchange in ordinary(peer):
+            if what := leaked(exchange, peer.session.calls):
+                raise Violation("nothing about any call", f"{what} in the answer", exchange, case=case)
+    with peer.part("live calls"):
+        first = peer.invoke("pending")
+        unknown = [peer.ask(fresh(), first.thread) for _ in range(3)]
+        questions = [("one live call", peer.ask_about)] * 2 + [("another", lambda _: peer.ask_about(first))]
+        call, answers = peer.while_pending(questions)
+        result = peer.need_result(first)
+        alive = [e for _, e in answers if e.ended < result.arrived - peer.slack] + [e for _, e in live(peer)]
+        for exchange in alive:
+            if what := leaked(exchange, [call, first, *peer.session.calls]):
+                raise Violation("nothing about the call", f"{what} in the answer", exchange, case="a live call's secrets")
+        compare(peer, alive, unknown)
+
+
+def compare(peer: Peer, alive: list[Exchange], unknown: list[Exchange]) -> None:
+    """Members and headers that are there, or differ, for live calls only."""
+    known = set.union(*(members(e) for e in unknown))
+    for exchange in alive:
+        if extra := members(exchange) - known - {"alive"}:
+            names = ", ".join(ascii(name)[:40] for name in sorted(extra)[:5])
+            raise Violation(
+                "the members of an answer about an unknown id",
+                f"also {names}",
+                exchange,
+                unknown[0],
+                case="a member for live calls only",
+            )
+    for name in sorted({k.lower() for e in alive for k, _ in e.response_headers} - VOLATILE_HEADERS):
+        theirs, ours = ({e.header(name) for e in group} for group in (unknown, alive))
+        if theirs == {None}:
+            raise Violation(
+                "the headers of an answer about an unknown id",
+                f"also {ascii(name)[:60]}",
+                next(e for e in alive if e.header(name) is not None),
+                unknown[0],
+                case="a header for live calls only",
+            )
+        varies = len(ours) > 1 and len(theirs) == 1
+        if name in OF_THE_BODY and not varies:
+            continue
+        if varies or (len(theirs) == 1 and len(ours) == 1 and theirs != ours):
+            raise Violation(
+                f"{name}: {str(next(iter(theirs)))[:60]!a}, as for unknown ids",
+                ", ".join(ascii(str(value)[:60]) for value in sorted(map(str, ours))[:3]),
+                alive[0],
+                unknown[0],
+                case="a header that differs for live calls",
+            )

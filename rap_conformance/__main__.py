@@ -1,0 +1,6 @@
+"""`python -m rap_conformance`: the same as the command `rap-conformance`."""
+
+from rap_conformance.cli import main
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,195 @@
+"""From pytest's options to what a run is to do; every mistake is a ConfigError before the first request."""
+
+from __future__ import annotations
+
+import ipaddress
+import os
+import random
+import secrets
+import shlex
+import sys
+import tempfile
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+
+from rap_conformance.catalogue import Requirement, catalogue
+from rap_conformance.config import Config, load_file, parse
+from rap_conformance.options import ConfigError, check_url, parse_auth_header, parse_hostport
+from rap_conformance.places import in_checkout
+from rap_conformance.session import EXAMPLES, Options
+
+INVOKE = ("none", "read-only", "configured", "any")
+EMBEDDED_RATE_LIMIT = 450
+"""Requests of one kind in any 5 s that the embedded server takes: generous, yet met by a flood of 500."""
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What one run is to do: the configuration, the options, what to judge, where reports go."""
+
+    config: Config
+    options: Options
+    requirements: tuple[Requirement, ...]
+    report_dir: Path | None
+
+
+def read_request(config: pytest.Config) -> Request:
+    """Check everything the user gave. Raises ConfigError, one line."""
+    given = {name: config.getoption(f"rap_{name}") for name in ("server_url", "server_cmd", "config")}
+    loaded = load_file(Path(given["config"])) if given["config"] is not None else Config()
+    if given["server_url"] is not None or given["server_cmd"] is not None:
+        loaded = loaded.with_target(url=given["server_url"], command=given["server_cmd"])
+    embedded = loaded.server.url is None and loaded.server.command is None
+    if embedded:
+        if not in_checkout():
+            raise ConfigError("no target: give --server-url URL or --server-cmd CMD, or server.url in a --config file")
+        if given["config"] is not None:
+            raise ConfigError("--config: it names no target; give server.url or server.command in it, or --server-url")
+        loaded = embedded_config()
+    headers = [parse_auth_header(text) for text in config.getoption("rap_auth_header")]
+    if headers or config.getoption("rap_no_auth"):
+        loaded = loaded.with_auth(headers, none=config.getoption("rap_no_auth"))
+    profile = _one_of("--profile", config.getoption("rap_profile"), tuple(EXAMPLES))
+    level = _one_of("--level", config.getoption("rap_level"), ("must", "should"))
+    invoke = config.getoption("rap_invoke")
+    if invoke is not None:
+        _one_of("--invoke", invoke, INVOKE)
+    bind = config.getoption("rap_callback_bind")
+    callback = config.getoption("rap_callback_url")
+    selected = tuple(config.getoption("rap_requirement"))
+    gentle = config.getoption("rap_gentle")
+    options = Options(
+        invoke=invoke or "",
+        profile=profile,
+        seed=_seed(config.getoption("rap_seed")),
+        gentle=not _on_loopback(loaded) if gentle is None else gentle,
+        level=level,
+        strict=config.getoption("rap_strict"),
+        selected=selected,
+        max_time=_seconds("--max-time", config.getoption("rap_max_time")),
+        callback_bind=parse_hostport(bind, "--callback-bind") if bind is not None else ("127.0.0.1", 0),
+        callback_url=check_url(callback, "--callback-url") if callback is not None else None,
+        embedded=embedded,
+    )
+    return Request(
+        config=loaded,
+        options=options,
+        requirements=_select(selected, loaded.server.revision),
+        report_dir=_report_dir(config),
+    )
+
+
+def embedded_config() -> Config:
+    """The embedded reference server with everything on: authentication, two identities, prefix, durable state, limit."""
+    tokens = [secrets.token_urlsafe(24) for _ in range(2)]
+    state = Path(tempfile.mkdtemp(prefix="rapc-state-")) / "state.db"
+    words = [sys.executable, "-m", "rap_conformance", "serve", "--host", "127.0.0.1", "--port", "{port}"]
+    words += ["--prefix", "/rap", "--state", str(state), "--rate-limit", str(EMBEDDED_RATE_LIMIT)]
+    for token in tokens:
+        words += ["--token", token]
+    return parse(
+        {
+            "server": {"command": shlex.join(words), "prefix": "/rap"},
+            "features": {"status": True, "subscription": True},
+            "auth": {
+                "headers": {"Authorization": f"Bearer {tokens[0]}"},
+                "other": {"headers": {"Authorization": f"Bearer {tokens[1]}"}},
+            },
+            "timing": {"grace": 10.0},
+            "scenario": reference_scenarios(3.0),
+        },
+        "the embedded server",
+    )
+
+
+def reference_scenarios(seconds: float) -> dict[str, Any]:
+    """What to invoke on the reference server; a pending call lasts `seconds`."""
+    watch = {"interval": seconds / 10}
+    return {
+        "quick": {"operation": "echo", "arguments": {"text": "hello {canary}"}},
+        "pending": {
+            "operation": "wait",
+            "arguments": {"seconds": seconds, "text": "waited {canary}"},
+            "seconds": seconds,
+        },
+        "subscription": {"operation": "watch", "arguments": watch, "final_arguments": {**watch, "count": 2}},
+    }
+
+
+def _select(selected: tuple[str, ...], revision: str) -> tuple[Requirement, ...]:
+    everything = catalogue().at(revision)
+    if not selected:
+        return everything
+    try:
+        chosen = set(catalogue().select(selected))
+    except LookupError as error:
+        raise ConfigError(
+            f"--requirement: {str(error.args[0])[:80]!a} matches nothing; allowed are codes such as TCS004 and globs "
+            "such as TCS*; `rap-conformance list` shows them"
+        ) from None
+    here = tuple(requirement for requirement in everything if requirement in chosen)
+    if not here:
+        raise ConfigError(f"--requirement: {', '.join(selected)[:80]} is not in revision {revision}")
+    return here
+
+
+def _one_of(option: str, value: str, allowed: tuple[str, ...]) -> str:
+    if value not in allowed:
+        raise ConfigError(f"{option}: got {value[:80]!a}; allowed are {', '.join(allowed)}")
+    return value
+
+
+def _seconds(option: str, value: str | None) -> float | None:
+    if value is None:
+        return None
+    try:
+        number = float(value)
+    except ValueError:
+        number = -1.0
+    if not 0 < number < 1e7:
+        raise ConfigError(f"{option}: got {value[:80]!a}; allowed is a number of seconds above 0")
+    return number
+
+
+def _seed(value: str | None) -> int:
+    if value is None:
+        return random.SystemRandom().randrange(1, 2**31)
+    if not (value.isascii() and value.isdigit() and len(value) < 20):
+        raise ConfigError(f"--seed: got {value[:80]!a}; allowed is a whole number, 0 or more")
+    return int(value)
+
+
+def _on_loopback(config: Config) -> bool:
+    if config.server.command is not None:
+        return True
+    host = urlsplit(config.server.url or "").hostname or ""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost" or host.endswith(".localhost")
+
+
+def _report_dir(config: pytest.Config) -> Path | None:
+    if config.getoption("rap_no_report"):
+        return None
+    folder = Path(config.invocation_params.dir, config.getoption("rap_report_dir"))
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        probe = folder / f".rapc-{os.getpid()}"
+        probe.write_bytes(b"")
+        probe.unlink()
+    except OSError as error:
+        raise ConfigError(
+            f"--report-dir: cannot write to {str(folder)!a} ({error.strerror or error}); give a folder that can be "
+            "written, or --no-report"
+        ) from None
+    return folder
+
+
+def with_command(config: Config, command: str, prefix: str = "") -> Config:
+    """The same configuration for a server that the suite starts."""
+    return replace(config, server=replace(config.server, url=None, command=command, prefix=prefix))

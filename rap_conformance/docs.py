@@ -1,0 +1,234 @@
+"""Generates what the documentation says about the catalogue: `python -m rap_conformance.docs [--check]`.
+
+Writes docs/requirements.md, and the block between `<!-- counts -->` and `<!-- /counts -->` in README.md if it
+has one. With `--check` nothing is written: one line names each stale file, exit 1 if there is any. Everything
+but `main` and `generated` is a pure function of the catalogue.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from rap_conformance.catalogue import (
+    CATALOGUE_VERSION,
+    Catalogue,
+    CatalogueError,
+    Level,
+    Requirement,
+    catalogue,
+)
+from rap_conformance.places import PACKAGE, in_checkout
+
+OPEN, CLOSE = "<!-- counts -->", "<!-- /counts -->"
+MESSAGES = {
+    "TCS": "Tool call status",
+    "DSC": "Discovery",
+    "INV": "Invocation",
+    "RES": "Results",
+    "CAN": "Cancellation",
+    "THR": "Thread closure",
+    "SUB": "Subscriptions",
+    "CHO": "User choice",
+    "OAU": "Authorization",
+    "VIE": "View updates",
+    "MIG": "Migration",
+    "RTS": "The runtime's side of the status check",
+}
+NEED_TEXTS = {
+    "status": "the status endpoint is there",
+    "auth": "credentials are given",
+    "pending": "a tool that stays pending some seconds",
+    "quick": "a harmless tool that ends at once",
+    "sub": "a subscription tool",
+    "choice": "a tool that asks the user to choose",
+    "oauth": "a tool that asks for authorization",
+    "view": "a tool that sends view updates",
+    "op": "permission to invoke an operation that does not exist (any `--invoke` but `none`)",
+    "control": "the suite starts the server itself (`--server-cmd`)",
+    "other": "a second identity (`[auth.other]`)",
+    "prefix": "a base URL with a path prefix",
+}
+_SPECIAL = re.compile(r"[\\*_\[\]<>|&~$`#]")
+_CODE_SPAN = re.compile(r"(`[^`]+`)")
+_NOTES = re.compile(r"\bnotes? N\d+(?:(?:, | and )N\d+)*")
+
+
+def _escape(text: str) -> str:
+    return _SPECIAL.sub(lambda found: "\\" + found[0], text)
+
+
+def prose(text: str) -> str:
+    """One line of Markdown that shows the text as it is; code spans in backticks stay code spans."""
+    parts = _CODE_SPAN.split(" ".join(text.split()))
+    return "".join(part if index % 2 else _escape(part) for index, part in enumerate(parts))
+
+
+def cell(text: str) -> str:
+    """The same for a table's cell, where a pipe would end the cell even inside a code span."""
+
+    def safe(span: str) -> str:
+        if "|" not in span:
+            return span
+        return "<code>" + _escape(span.strip("`")).replace("\\|", "&#124;") + "</code>"
+
+    parts = _CODE_SPAN.split(" ".join(text.split()))
+    return "".join(safe(part) if index % 2 else _escape(part) for index, part in enumerate(parts))
+
+
+def with_notes(markdown: str) -> str:
+    """The text with every "note N5" made a link into docs/spec-notes.md."""
+    return _NOTES.sub(lambda found: re.sub(r"N(\d+)", r"[N\1](spec-notes.md#n\1)", found[0]), markdown)
+
+
+def level(requirement: Requirement) -> str:
+    """The level as the documentation writes it: "MUST, derived" where no sentence has the word."""
+    return f"{requirement.level}, derived" if requirement.derived else str(requirement.level)
+
+
+def grouped(requirements: Iterable[Requirement]) -> dict[str, list[Requirement]]:
+    """Requirements by message prefix, messages in the protocol's order, unknown prefixes last."""
+    groups: dict[str, list[Requirement]] = {}
+    for requirement in requirements:
+        groups.setdefault(requirement.code[:3], []).append(requirement)
+    known = [prefix for prefix in MESSAGES if prefix in groups]
+    return {prefix: groups[prefix] for prefix in [*known, *sorted(groups.keys() - MESSAGES.keys())]}
+
+
+def _needs(requirement: Requirement) -> str:
+    return " ".join(f"`{need}`" for need in requirement.needs) or "-"
+
+
+def _row(requirement: Requirement) -> str:
+    code, name = requirement.code, requirement.name
+    return (
+        f"| [{code}](#{code.lower()}-{name}) | {name} | {level(requirement)} "
+        f"| {cell(requirement.statement)} | {_needs(requirement)} |"
+    )
+
+
+def section(requirement: Requirement) -> str:
+    """Everything the catalogue says about one requirement, as a section."""
+    facts = [
+        f"**{level(requirement)}**",
+        f"asserted of a {'runtime' if requirement.role == 'runtime' else 'tool server'}",
+        f"revision {' and '.join(f'`{revision}`' for revision in requirement.revisions)}",
+        f"stage {requirement.stage}",
+        f"[specification]({requirement.url})",
+    ]
+    needs = "; ".join(f"`{need}`: {NEED_TEXTS[need]}" for need in requirement.needs)
+    lines = [
+        f"### {requirement.code} {requirement.name}",
+        " · ".join(facts),
+        f"- **Asserted:** {with_notes(prose(requirement.statement))}",
+        f"- **Basis:** {with_notes(prose(requirement.basis))}",
+        f"- **Why it matters:** {with_notes(prose(requirement.why))}",
+        f"- **How to mend it:** {with_notes(prose(requirement.remedy))}",
+        f"- **Needs:** {needs or 'nothing but the URL'}",
+    ]
+    if requirement.unseen:
+        lines.append(f"- **Not judged:** {prose(requirement.unseen)}")
+    elif requirement.planned:
+        lines.append("- **Not judged yet:** the entry is planned and has no scenario")
+    return "\n\n".join(lines[:2]) + "\n\n" + "\n".join(lines[2:]) + "\n"
+
+
+def counts(found: Catalogue) -> str:
+    """The catalogue in figures: a line and a table, by message and level."""
+    total = Counter(requirement.level for requirement in found)
+    planned = sum(requirement.planned for requirement in found)
+    lines = [
+        f"Catalogue {CATALOGUE_VERSION}: {len(found)} requirements, {total[Level.MUST]} MUST, "
+        f"{total[Level.SHOULD]} SHOULD, {total[Level.ADVICE]} ADVICE"
+        + (f"; {planned} of them planned and not judged yet." if planned else "."),
+        "",
+        "| message | codes | MUST | of these derived | SHOULD | ADVICE | all |",
+        "|---|---|---:|---:|---:|---:|---:|",
+    ]
+    for prefix, members in grouped(found).items():
+        by_level = Counter(requirement.level for requirement in members)
+        derived = sum(requirement.derived and requirement.level is Level.MUST for requirement in members)
+        lines.append(
+            f"| {MESSAGES.get(prefix, prefix)} | `{prefix}` | {by_level[Level.MUST]} | {derived} "
+            f"| {by_level[Level.SHOULD]} | {by_level[Level.ADVICE]} | {len(members)} |"
+        )
+    return "\n".join(lines)
+
+
+def requirements_page(found: Catalogue) -> str:
+    """docs/requirements.md: a table for each message, then a section for each requirement."""
+    parts = [
+        "# Requirements",
+        "<!-- generated by python -m rap_conformance.docs: edit conformance/requirements/*.toml instead -->",
+        "**MUST** and **SHOULD**: a sentence of the specification says so. **MUST, derived**: no sentence "
+        "with that word, but a definition or another MUST leaves no other reading; it gates like any MUST. "
+        "**ADVICE**: good practice that the specification does not ask for; it never fails a gate. "
+        "Notes (N1, N2, …) are in [spec-notes.md](spec-notes.md).",
+        counts(found),
+        "*Needs* is what must be known or given before a requirement can be judged "
+        "(`-`: nothing but the URL):\n\n"
+        + "\n".join(f"- `{need}`: {text}" for need, text in NEED_TEXTS.items()),
+    ]
+    for prefix, members in grouped(found).items():
+        parts.append(f"## {MESSAGES.get(prefix, prefix)}")
+        head = "| code | name | level | asserted | needs |\n|---|---|---|---|---|\n"
+        parts.append(head + "\n".join(_row(requirement) for requirement in members))
+        parts.extend(section(requirement).rstrip("\n") for requirement in members)
+    return "\n\n".join(parts) + "\n"
+
+
+def with_counts(readme: str, found: Catalogue) -> str:
+    """The README with its block of counts replaced; unchanged where the two markers are not in order."""
+    before, opened, rest = readme.partition(OPEN)
+    _, closed, after = rest.partition(CLOSE)
+    if not opened or not closed:
+        return readme
+    return f"{before}{OPEN}\n{counts(found)}\n{CLOSE}{after}"
+
+
+def generated(root: Path, found: Catalogue) -> dict[Path, str]:
+    """What each generated file under the repository's root should hold. Reads README.md, writes nothing."""
+    files = {root / "docs" / "requirements.md": requirements_page(found)}
+    readme = root / "README.md"
+    if readme.exists():
+        files[readme] = with_counts(readme.read_text("utf-8"), found)
+    return files
+
+
+def stale(files: dict[Path, str]) -> list[Path]:
+    """Those files that are missing or differ from what they should hold."""
+    return [path for path, text in files.items() if not path.exists() or path.read_text("utf-8") != text]
+
+
+def main(arguments: Sequence[str] | None = None, root: Path | None = None) -> int:
+    """Generate, or with `--check` compare. Returns the exit status: 0, 1 stale, 4 bad input."""
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    if given not in ([], ["--check"]):
+        sys.stderr.write(f"usage: python -m rap_conformance.docs [--check], got {given}\n")
+        return 4
+    if root is None and not in_checkout():
+        sys.stderr.write("rap_conformance.docs works in a checkout of the repository only\n")
+        return 4
+    base = PACKAGE.parent if root is None else root
+    try:
+        files = generated(base, catalogue())
+    except CatalogueError as error:
+        sys.stderr.write(f"{error}\n")
+        return 4
+    old = stale(files)
+    for path in old:
+        name = path.relative_to(base).as_posix()
+        if given:
+            sys.stdout.write(f"{name} is stale: run python -m rap_conformance.docs\n")
+        else:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(files[path], "utf-8", newline="\n")
+            sys.stdout.write(f"{name} written\n")
+    return 1 if given and old else 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

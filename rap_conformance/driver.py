@@ -1,0 +1,356 @@
+"""Drives one run inside pytest: collects scenarios, runs them in order, turns results into outcomes and reports."""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+import threading
+from datetime import UTC, datetime
+from types import FrameType
+from typing import Any
+
+import pytest
+
+from rap_conformance import __version__
+from rap_conformance.catalogue import CATALOGUE_VERSION, Requirement, Stage, catalogue
+from rap_conformance.command_line import Request, read_request
+from rap_conformance.config import redacted
+from rap_conformance.evidence import Result, Run, Target, Verdict
+from rap_conformance.gate import EXIT_BAD_INPUT, EXIT_CRASHED, EXIT_NOBODY, judge
+from rap_conformance.options import ConfigError
+from rap_conformance.peer import Peer
+from rap_conformance.peers.supervisor import CommandFailed
+from rap_conformance.preflight import NobodyHome, preflight, target_name
+from rap_conformance.reporting import files, html, terminal
+from rap_conformance.reporting.safe import terminal_text
+from rap_conformance.runner import Runner
+from rap_conformance.scenario import Record, ServerDied, scenario_of
+from rap_conformance.session import Session
+
+_STAGES = list(Stage)
+_RESULT = pytest.StashKey[Result]()
+_REQUIREMENT = pytest.StashKey[Requirement]()
+
+
+class Driver:
+    """The part of the plugin that exists only in a run of ours."""
+
+    def __init__(self, config: pytest.Config, request: Request) -> None:
+        self.config, self.request = config, request
+        self.session = Session(request.config, request.options)
+        self.runner = Runner(self.session)
+        self.started = datetime.now(UTC).isoformat(timespec="seconds")
+        self.planned: tuple[Requirement, ...] = ()
+        self.run: Run | None = None
+        self.cut_short = ""
+        self.exit_hint: int | None = None
+        self.refusal = ""
+        self._lock = threading.Lock()
+        self._closed = False
+        self._old_handler: Any = None
+        self._page: Any = None
+
+    @classmethod
+    def configure(cls, config: pytest.Config) -> Driver:
+        """Check every option and the configuration. Raises ConfigError, one line, before the first request."""
+        for option, flag in (("numprocesses", "-n"), ("reruns", "--reruns")):
+            if config.getoption(option, None):
+                raise ConfigError(
+                    f"{flag} cannot be used: hostile checks must not meet other checks' calls, "
+                    "so one target gets one process and each check is run once"
+                )
+        request = read_request(config)
+        try:
+            driver = cls(config, request)
+        except OSError as error:
+            host, port = request.options.callback_bind
+            raise ConfigError(
+                f"--callback-bind: cannot listen on {host}:{port} ({error.strerror or error}); "
+                "give a free port of this machine, or 0 to have one chosen"
+            ) from None
+        if request.report_dir is not None:
+            files.begin(request.report_dir, driver.session.facts.base, driver.started)
+            if config.pluginmanager.has_plugin("html"):
+                config.option.htmlpath = str(request.report_dir / "report.html")
+                config.option.self_contained_html = True
+                config.option.css = [*(getattr(config.option, "css", None) or []), str(html.CSS_FILE)]
+        return driver
+
+    # --- collection ----------------------------------------------------------
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
+        """Keep the scenarios of this run, in the order of their stages; leave other people's tests alone."""
+        wanted = {r.code: r for r in self.request.requirements}
+        keep: list[pytest.Item] = []
+        gone: list[pytest.Item] = []
+        for item in items:
+            mark = scenario_of(getattr(item, "obj", None))
+            if mark is None:
+                keep.append(item)
+            elif mark.code in wanted:
+                item.stash[_REQUIREMENT] = wanted[mark.code]
+                requirement = wanted[mark.code]
+                item.user_properties += [("code", mark.code), ("level", str(requirement.level))]
+                keep.append(item)
+            else:
+                gone.append(item)
+        ours = [item for item in keep if _REQUIREMENT in item.stash]
+        ours.sort(key=lambda item: (_STAGES.index(item.stash[_REQUIREMENT].stage), item.stash[_REQUIREMENT].code))
+        items[:] = [item for item in keep if _REQUIREMENT not in item.stash] + ours
+        self.planned = tuple(item.stash[_REQUIREMENT] for item in ours)
+        if gone:
+            config.hook.pytest_deselected(items=gone)
+
+    # --- running -------------------------------------------------------------
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtestloop(self, session: pytest.Session) -> Any:
+        """Start the peers, look the server over, start what mostly waits; then pytest's own loop."""
+        if session.config.option.collectonly or not self.planned:
+            return (yield)
+        self._old_handler = _terminate_like_interrupt()
+        try:
+            self.session.start()
+            self._look_over()
+        except NobodyHome as nobody:
+            self._refuse(str(nobody), EXIT_NOBODY)
+        except CommandFailed as failed:
+            self._refuse(f"--server-cmd: the command {failed}", EXIT_BAD_INPUT)
+        except ServerDied as death:
+            self.session.dead = f"{death}, in the preflight"
+            self.session.causes.append(self.session.dead)
+        if self.refusal:
+            # Nothing to judge: an empty loop, so that nothing can pass.
+            items, session.items = session.items, []
+            try:
+                result = yield
+            finally:
+                session.items = items
+            return result
+        early = [
+            (item.stash[_REQUIREMENT], item.obj)  # type: ignore[attr-defined]
+            for item in session.items
+            if _REQUIREMENT in item.stash and _overlaps(item)
+        ]
+        self.runner.start_early(early)
+        return (yield)
+
+    def _look_over(self) -> None:
+        anything = next(iter(catalogue()))
+        preflight(self.session, Peer(self.session, Record(anything)))
+
+    def _refuse(self, message: str, code: int) -> None:
+        self.refusal, self.exit_hint = message, code
+        self.session.dead = message
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_runtest_setup(self, item: pytest.Item) -> None:
+        """Judge in the set-up phase, where pytest tells an error of ours from a failure of the server."""
+        requirement = item.stash.get(_REQUIREMENT, None)
+        if requirement is None:
+            return
+        result = self.runner.result(requirement, item.obj)  # type: ignore[attr-defined]
+        item.stash[_RESULT] = result
+        item.user_properties += [("verdict", str(result.verdict)), ("reason", terminal_text(result.reason))]
+        if result.verdict is Verdict.ERROR:
+            pytest.fail(terminal_text(result.reason), pytrace=False)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_pyfunc_call(self, pyfuncitem: pytest.Function) -> bool | None:
+        """Turn the verdict into pytest's outcome."""
+        result = pyfuncitem.stash.get(_RESULT, None)
+        if result is None:
+            return None
+        if result.verdict is Verdict.FAIL:
+            pytest.fail(terminal.failure_block(result), pytrace=False)
+        if result.verdict in {Verdict.UNTESTED, Verdict.NOT_APPLICABLE}:
+            pytest.skip(f"{result.verdict}: {terminal_text(result.reason)}")
+        return True
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_makereport(self, item: pytest.Item, call: pytest.CallInfo[None]) -> Any:
+        """Hang the evidence on the item's row in report.html."""
+        report = yield
+        result = item.stash.get(_RESULT, None)
+        if result is not None and (report.when == "call" or (report.when == "setup" and report.failed)):
+            report.extras = [*getattr(report, "extras", []), _extra(html.evidence_html(result))]
+            if result.verdict in {Verdict.WARN, Verdict.ADVICE}:
+                report.sections.append((f"RAP {result.verdict}", terminal.failure_block(result)))
+        return report
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_report_teststatus(self, report: pytest.TestReport) -> Any:
+        """Show SHOULDs not met and advice as what they are, not as plain passes."""
+        if report.when != "call" or not report.passed:
+            return None
+        verdict = dict(report.user_properties).get("verdict")
+        if verdict == Verdict.WARN:
+            return "warned", "w", ("WARNED", {"yellow": True})
+        if verdict == Verdict.ADVICE:
+            return "advised", "a", ("ADVISED", {"yellow": True})
+        return None
+
+    # --- the end -------------------------------------------------------------
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> Any:
+        """Compute the run, write every report, say the verdict on the last line."""
+        if session.config.option.collectonly:
+            return (yield)
+        reporter = session.config.pluginmanager.get_plugin("terminalreporter")
+        if exitstatus == pytest.ExitCode.INTERRUPTED:
+            self.cut_short = "it was interrupted"
+        elif exitstatus == pytest.ExitCode.INTERNAL_ERROR:
+            self.exit_hint = EXIT_CRASHED
+        self.close()
+        if not self.planned and exitstatus not in {pytest.ExitCode.INTERRUPTED, pytest.ExitCode.INTERNAL_ERROR}:
+            self.exit_hint = self.exit_hint or EXIT_BAD_INPUT
+            self.refusal = self.refusal or "no scenario was collected: nothing was judged"
+        self.run = self._run(other_failures=session.testsfailed)
+        session.exitstatus = self.run.exit
+        if self.request.report_dir is not None:
+            files.write(self.request.report_dir, self.run)
+        try:
+            result = yield
+        finally:
+            if reporter is not None and self.run.exit != EXIT_CRASHED:
+                self._say_the_end(reporter)
+        return result
+
+    def _say_the_end(self, reporter: Any) -> None:
+        assert self.run is not None
+        reporter.write_line("")
+        if self.refusal:
+            reporter.write_line(f"rap-conformance: {terminal_text(self.refusal)}")
+        else:
+            for line in terminal.summary_lines(self.run):
+                reporter.write_line(line)
+        if self.request.report_dir is not None:
+            reporter.write_line(f"reports: {self.request.report_dir}")
+        reporter.write_line(terminal.last_line(self.run))
+
+    def _run(self, other_failures: int) -> Run:
+        results = tuple(self.runner.results[r.code] for r in self.planned if r.code in self.runner.results)
+        session, options = self.session, self.request.options
+        if session.dead and not self.refusal:
+            self.cut_short = self.cut_short or session.dead
+        if session.patience.time_is_up:
+            self.cut_short = self.cut_short or f"--max-time {options.max_time:g} s was up"
+        if not results:
+            reason = self.refusal or self.cut_short or "the run ended before this was judged"
+            results = tuple(Result(r, Verdict.ERROR, reason) for r in self.planned)
+        doubtful = session.facts.status_without_live and session.facts.status.state == "absent"
+        verdict, code = judge(
+            results,
+            planned=len(self.planned),
+            cut_short=self.cut_short or self.refusal,
+            selection=bool(options.selected),
+            level=options.level,
+            strict=options.strict,
+            doubtful=doubtful and session.config.features.get("status") is None,
+        )
+        if self.exit_hint is not None:
+            code = self.exit_hint
+        tools = tuple(str(tool.get("name", "")) for tool in session.facts.tools)
+        return Run(
+            target=Target(
+                url=session.facts.base,
+                name=target_name(session),
+                tools=tools,
+                embedded=options.embedded,
+                authentication=self._authentication(),
+                command="" if options.embedded else self.request.config.server.command or "",
+            ),
+            revision=self.request.config.server.revision,
+            catalogue=CATALOGUE_VERSION,
+            suite_version=__version__,
+            started=self.started,
+            profile=options.profile,
+            seed=options.seed,
+            results=results,
+            verdict=verdict,
+            exit=code,
+            duration=session.patience.now(),
+            requests=session.probe.requests,
+            planned=len(self.planned),
+            executed=sum(r.code in self.runner.results for r in self.planned),
+            causes=tuple(session.causes),
+            cut_short=self.cut_short or self.refusal,
+            notes=tuple(session.notes),
+            configuration=redacted(self.request.config),
+        )
+
+    def _authentication(self) -> str:
+        if self.request.config.auth.none:
+            return "declared: a trusted network without authentication"
+        return "credentials given" if self.session.probe.credentials else "no credentials given"
+
+    def close(self) -> None:
+        """Leave the server as we found it and stop what we started; safe to call twice."""
+        with self._lock:
+            if self._closed:
+                return
+            self._closed = True
+        self.session.patience.halt()
+        self.session.close()
+        if self._old_handler is not None:
+            with contextlib.suppress(ValueError):
+                signal.signal(signal.SIGTERM, self._old_handler)
+
+    # --- pytest-html ---------------------------------------------------------
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_html_report_title(self, report: Any) -> None:
+        """Keep the page, whose title is known at the end only; fold what needs no attention."""
+        self._page = report
+        report.title = "RAP conformance"
+        report._data["renderCollapsed"] = ["passed", "skipped", "xfailed"]
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_html_results_summary(self, prefix: list[str], summary: list[str], postfix: list[str]) -> None:
+        """What stands above the table."""
+        if self.run is not None:
+            self._page.title = html.title(self.run)
+            prefix.extend(html.prefix(self.run))
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_html_results_table_header(self, cells: list[str]) -> None:
+        """The table's columns; pytest-html's own first one stays, its filters read it."""
+        cells[1:] = [*html.header_cells(), cells[2]]
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_html_results_table_row(self, report: Any, cells: list[str]) -> None:
+        """One requirement's row."""
+        properties = dict(report.user_properties)
+        requirement = catalogue().get(str(properties.get("code", "")))
+        verdict = Verdict(properties["verdict"]) if "verdict" in properties else None
+        label = "" if requirement is not None else str(report.nodeid)
+        cells[1:] = [*html.row_cells(requirement, verdict, label), cells[2]]
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_html_results_table_html(self, report: Any, data: list[str]) -> None:
+        """The evidence says it all: no log beside it."""
+        if "code" in dict(report.user_properties):
+            data.clear()
+
+
+def _overlaps(item: pytest.Item) -> bool:
+    mark = scenario_of(getattr(item, "obj", None))
+    return mark is not None and mark.overlap and item.stash[_REQUIREMENT].stage is Stage.HARMLESS
+
+
+def _extra(content: str) -> dict[str, Any]:
+    return {"name": None, "format_type": "html", "content": content, "mime_type": None, "extension": None}
+
+
+def _terminate_like_interrupt() -> Any:
+    """Let SIGTERM end the run like Ctrl-C does, so that reports are written; gives the handler before."""
+    if threading.current_thread() is not threading.main_thread():
+        return None
+
+    def handler(signum: int, frame: FrameType | None) -> None:
+        raise KeyboardInterrupt(f"signal {signum}")
+
+    return signal.signal(signal.SIGTERM, handler)
+

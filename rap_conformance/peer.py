@@ -1,0 +1,324 @@
+"""The live server as one scenario sees it: ask, invoke, cancel, wait; everything is recorded.
+
+A `Peer` belongs to one scenario and shares the run's session. Times are
+seconds since the run began, durations seconds.
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from rap_conformance.evidence import Exchange, Failure, Headers
+from rap_conformance.peers.probe import NOBODY, Credentials, NoAnswer
+from rap_conformance.peers.receiver import Answer, Delivery, Mailbox
+from rap_conformance.scenario import NotApplicable, Record, ServerDied, Trouble, Untested, Violation
+from rap_conformance.wire import means_alive
+
+if TYPE_CHECKING:
+    from rap_conformance.session import Session
+
+JSON: Headers = (("Content-Type", "application/json"),)
+
+
+def fresh(kind: str = "call") -> str:
+    """An id nobody ever used, ours by its prefix: `rapc-call-…`."""
+    return f"rapc-{kind}-{secrets.token_hex(8)}"
+
+
+def encode(value: Any) -> bytes:
+    """JSON bytes of any value; lone surrogates travel as escapes."""
+    return json.dumps(value).encode("ascii")
+
+
+def query(tool_call_id: str, thread_id: str) -> dict[str, Any]:
+    """The body of a status check, a cancellation likewise."""
+    return {"thread_id": thread_id, "tool_call_id": tool_call_id}
+
+
+@dataclass(slots=True)
+class Call:
+    """One invocation we made. `canaries` are secrets planted in it that no answer may show."""
+
+    kind: str
+    id: str
+    thread: str
+    mailbox: Mailbox
+    canaries: tuple[str, ...]
+    other: bool = False
+    sent: float = 0.0
+    acknowledged: float = 0.0
+    exchange: Exchange | None = None
+    cancelled: bool = field(default=False)
+
+    @property
+    def deliveries(self) -> tuple[Delivery, ...]:
+        """Every attempt to deliver something for this call so far."""
+        return self.mailbox.deliveries
+
+    @property
+    def results(self) -> tuple[Delivery, ...]:
+        """Every attempt to deliver a tool_result."""
+        return tuple(d for d in self.deliveries if d.type == "tool_result")
+
+    @property
+    def result(self) -> Delivery | None:
+        """The first tool_result that we acknowledged."""
+        return next((d for d in self.results if d.acknowledged), None)
+
+    @property
+    def events(self) -> tuple[Delivery, ...]:
+        """The subscription's events so far."""
+        return tuple(d for d in self.deliveries if d.type == "subscription_event")
+
+    @property
+    def final(self) -> Delivery | None:
+        """The subscription's final event, once we acknowledged it."""
+        return next((d for d in self.events if d.final and d.acknowledged), None)
+
+
+Question = tuple[str, Callable[[Call], Exchange]]
+
+
+class Peer:
+    """What a scenario may do with the server under test."""
+
+    def __init__(self, session: Session, record: Record) -> None:
+        self.session, self.record = session, record
+        self.patience = session.patience
+        self.config = session.config
+        timing = session.config.timing
+        self.slack, self.grace, self.race = timing.arrival_slack, timing.grace, timing.race_window
+
+    # --- parts of a scenario -------------------------------------------------
+
+    @contextmanager
+    def part(self, title: str) -> Iterator[None]:
+        """One of several things a requirement asks, judged where it can be."""
+        try:
+            yield
+        except Violation as violation:
+            self.record.add(violation)
+            self.record.judged += 1
+        except Untested as missing:
+            self.record.missing.append(f"{title}: {missing}")
+        except NotApplicable as missing:
+            self.record.inapplicable.append(f"{title}: {missing}")
+        except NoAnswer as trouble:
+            self.record.errors.append(f"{title}: {trouble}")
+        else:
+            self.record.judged += 1
+
+    def note(self, text: str) -> None:
+        """Something the report should say that is no finding."""
+        if text not in self.record.notes:
+            self.record.notes.append(text)
+
+    def report(self, violation: Violation) -> None:
+        """Keep a violation and go on."""
+        self.record.add(violation)
+
+    # --- plain requests ------------------------------------------------------
+
+    def send(self, method: str, url: str, body: bytes | Iterable[bytes] = b"", **how: Any) -> Exchange:
+        """One exchange; `how` as for Probe.send."""
+        self.patience.check()
+        before = self.session.last
+        exchange = self.session.probe.send(method, url, body, **how)
+        self.record.exchanges += 1
+        self.session.last = exchange
+        if exchange.failure is Failure.REFUSED and url.startswith(self.session.facts.base):
+            if not self.session.answers():
+                raise ServerDied(_epitaph(before) if before else f"nobody answers at {url} any more", before)
+        return exchange
+
+    def discover(self, **how: Any) -> Exchange:
+        """GET the manifest."""
+        return self.send("GET", self.session.facts.discovery_url, **how)
+
+    def post_status(self, body: bytes, *, headers: Headers = JSON, method: str = "POST", **how: Any) -> Exchange:
+        """Any bytes to the status endpoint."""
+        return self.send(method, self.session.facts.status_url, body, headers=headers, **how)
+
+    def ask(self, tool_call_id: str, thread_id: str, **how: Any) -> Exchange:
+        """The status check as a runtime sends it."""
+        return self.post_status(encode(query(tool_call_id, thread_id)), **how)
+
+    def ask_about(self, call: Call, **how: Any) -> Exchange:
+        """The status check about one of our calls, by whoever made it."""
+        if call.other and "credentials" not in how:
+            how["credentials"] = self.session.other
+        return self.ask(call.id, call.thread, **how)
+
+    # --- needs ---------------------------------------------------------------
+
+    @property
+    def authenticated(self) -> bool:
+        """Whether credentials are configured."""
+        return bool(self.session.probe.credentials)
+
+    def need_credentials(self) -> Credentials:
+        """Our credentials. Raises NotApplicable for a declared trusted network, Untested without any."""
+        if self.config.auth.none:
+            raise NotApplicable("the configuration declares a trusted network without authentication (--no-auth)")
+        if not self.authenticated:
+            raise Untested("no credentials are configured; give --auth-header or [auth]")
+        return self.session.probe.credentials
+
+    def forged(self, *values: str, name: str = "Authorization") -> Credentials:
+        """Credentials that are not ours; their values are hidden in reports as well."""
+        for value in values:
+            if value.strip():
+                self.session.redactor.learn(value)
+        return Credentials(tuple((name, value) for value in values))
+
+    # --- calls ---------------------------------------------------------------
+
+    def invoke(
+        self,
+        kind: str,
+        *,
+        id: str | None = None,
+        thread: str | None = None,
+        script: Callable[[int], Answer] | None = None,
+        other: bool = False,
+        arguments: Mapping[str, Any] | None = None,
+    ) -> Call:
+        """Start a call of a configured (or found) kind: quick, pending, subscription, final.
+
+        Raises Untested if no such tool may be called, Trouble if the server does not acknowledge the call.
+        """
+        tool = self.session.tool(kind)
+        canaries = tuple(secrets.token_hex(8) for _ in range(4))
+        mailbox = self.session.receiver.mailbox(script, suffix=f"/{canaries[0]}?key={canaries[1]}")
+        call = Call(kind, id or fresh(), thread or fresh("thread"), mailbox, canaries, other)
+        for before in tool.setup:
+            self._run(before.operation, dict(before.arguments), call.thread, other)
+        chosen = _planted(tool.arguments if arguments is None else arguments, canaries[2])
+        self._post_invocation(call, tool.operation, chosen)
+        return call
+
+    def _run(self, operation: str, arguments: dict[str, Any], thread: str, other: bool) -> None:
+        box = self.session.receiver.mailbox()
+        call = Call("setup", fresh("setup"), thread, box, (), other)
+        self._post_invocation(call, operation, arguments)
+        if not box.until(lambda arrived: any(d.type == "tool_result" for d in arrived), self.grace):
+            raise Trouble(f"the set-up call {operation!r} brought no result within {self.grace:g} s")
+
+    def _post_invocation(self, call: Call, operation: str, arguments: dict[str, Any]) -> None:
+        body = {
+            "operation": operation,
+            "arguments": arguments,
+            "id": call.id,
+            "call_id": None,
+            "callback_url": call.mailbox.url,
+            "group_id": call.thread,
+            "thread_ancestors": None,
+            "user_id": call.canaries[3] if call.canaries else None,
+        }
+        self.session.calls.append(call)
+        call.sent = self.patience.now()
+        credentials = self.session.other if call.other else None
+        exchange = self.send(
+            "POST", self.session.facts.endpoint, encode(body), headers=JSON, credentials=credentials
+        )
+        call.exchange, call.acknowledged = exchange, self.patience.now()
+        if exchange.status is None or not 200 <= exchange.status < 300:
+            self.session.calls.remove(call)
+            self.survived(exchange)
+            got = exchange.status or exchange.failure
+            raise Trouble(f"the server did not accept the invocation of {operation!r}: it answered {got}")
+
+    def need_result(self, call: Call, within: float | None = None) -> Delivery:
+        """Wait for the call's result. Raises Untested if none comes in time."""
+        tool = self.session.tool(call.kind)
+        limit = within or (tool.seconds or 0.0) * 2 + self.grace
+        if not call.mailbox.until(lambda _: call.result, limit):
+            raise Untested(f"no result arrived for a {call.kind} call ({tool.operation}) within {limit:g} s")
+        assert call.result is not None
+        return call.result
+
+    def while_pending(self, questions: Sequence[Question], **how: Any) -> tuple[Call, list[tuple[str, Exchange]]]:
+        """Ask each question while a pending call is certainly live; gives the last call and the answers.
+
+        Certainly live: asked more than the slack after the acknowledgement and answered more than
+        the slack before the result arrived. What was asked too late is asked again in a new call.
+        """
+        left, proven = list(questions), []
+        for _ in range(4):
+            call = self.invoke("pending", **how)
+            self.patience.pace(self.slack)
+            asked = []
+            for title, ask in left:
+                if call.results:
+                    break
+                asked.append((title, ask, ask(call)))
+            result = self.need_result(call)
+            sure = [(t, a, e) for t, a, e in asked if e.ended < result.arrived - self.slack]
+            proven += [(title, exchange) for title, _, exchange in sure]
+            left = left[len(sure) :]
+            if not left:
+                return call, proven
+        raise Untested(
+            f"a pending call ended before everything was asked; configure scenario.pending to last longer "
+            f"than {self.session.tool('pending').seconds or 0:g} s"
+        )
+
+    def cancel(self, call: Call) -> Exchange | None:
+        """Cancel one of our calls, if the server takes cancellations."""
+        call.cancelled = True
+        credentials = self.session.other if call.other else None
+        return self.session.notify("cancel_tool_call", query(call.id, call.thread), credentials)
+
+    # --- survival ------------------------------------------------------------
+
+    def survived(self, culprit: Exchange) -> None:
+        """Ask for the manifest. Raises ServerDied, naming the input, if nobody answers any more."""
+        if not self.session.answers():
+            raise ServerDied(_epitaph(culprit), culprit)
+
+    def expect_rejected(self, exchange: Exchange, case: str, *, oversized: bool = False) -> None:
+        """An input that need not be understood: any 4xx, or "not alive"; never alive, 5xx, silence or death."""
+        if oversized and exchange.failure is not None and exchange.status is None:
+            if exchange.failure.name in {"RESET", "CUT_SHORT"}:
+                return
+        if exchange.failure is not None:
+            raise Violation("a 4xx or `alive: false`", f"{exchange.failure.value}", exchange, case=case)
+        assert exchange.status is not None
+        if exchange.status >= 500:
+            raise Violation("a 4xx or `alive: false`", f"status {exchange.status}", exchange, case=case)
+        alive = means_alive(exchange)
+        if alive:
+            raise Violation("a 4xx or `alive: false`", "`alive: true`", exchange, case=case)
+        if alive is None:
+            raise Violation(
+                "a 4xx or `alive: false`", f"status {exchange.status} without either", exchange, case=case
+            )
+
+
+def _epitaph(culprit: Exchange) -> str:
+    shown = ascii(culprit.request_body[:120].decode("utf-8", "replace"))
+    return f"the server stopped answering after {culprit.method} {culprit.url} with the body {shown}"
+
+
+def _planted(arguments: Mapping[str, Any], canary: str) -> dict[str, Any]:
+    """The arguments with `{canary}` in any text replaced by a secret of ours."""
+
+    def plant(value: Any) -> Any:
+        if isinstance(value, str):
+            return value.replace("{canary}", canary)
+        if isinstance(value, dict):
+            return {key: plant(inner) for key, inner in value.items()}
+        if isinstance(value, list):
+            return [plant(inner) for inner in value]
+        return value
+
+    planted: dict[str, Any] = plant(dict(arguments))
+    return planted
+
+
+__all__ = ["JSON", "NOBODY", "Call", "Peer", "Question", "encode", "fresh", "query"]

@@ -1,0 +1,168 @@
+"""What is asked before anything is judged: is anybody there, who are we to them, what do they offer?
+
+Every finding of the preflight is kept in the session's facts. A server that
+dies here is named dead with the input that did it.
+"""
+
+from __future__ import annotations
+
+import os
+from urllib.parse import urljoin, urlsplit
+
+from rap_conformance.evidence import Exchange, Failure
+from rap_conformance.peer import Call, Peer, encode, fresh, query
+from rap_conformance.peers.probe import NoAnswer, slowed_down
+from rap_conformance.presence import Pair, Presence, State, decide
+from rap_conformance.scenario import ServerDied, Trouble, Untested
+from rap_conformance.session import Session, parse_manifest
+from rap_conformance.wire import carries_alive
+
+NOBODY_HOME = frozenset({Failure.REFUSED, Failure.NAME, Failure.TLS, Failure.OTHER})
+CALLBACK_PATIENCE = 15.0
+"""Seconds the first callback may take before we say that none arrives."""
+
+
+class NobodyHome(Exception):
+    """Nothing answers at the target's address; the message is one line."""
+
+
+def preflight(session: Session, peer: Peer) -> None:
+    """Fill in the session's facts. Raises NobodyHome, ServerDied."""
+    _discover(session, peer)
+    if session.facts.manifest is None:
+        session.facts.no_calls = "discovery gave no manifest, so no tool is known"
+        if session.facts.discovery is not None and session.facts.discovery.status is None:
+            return
+    _status(session, peer)
+    _callback(session, peer)
+
+
+def _discover(session: Session, peer: Peer) -> None:
+    facts = session.facts
+    try:
+        exchange = peer.discover()
+    except NoAnswer as trouble:
+        raise NobodyHome(str(trouble)) from trouble
+    if exchange.failure in NOBODY_HOME and exchange.status is None:
+        detail = f" ({exchange.detail})" if exchange.detail else ""
+        raise NobodyHome(f"nobody answers at {facts.base}: {exchange.failure.value}{detail}")
+    facts.discovery = exchange
+    facts.manifest = parse_manifest(exchange) if exchange.status is not None else None
+    if facts.manifest is None:
+        what = exchange.failure.value if exchange.failure else f"status {exchange.status} without a JSON object"
+        session.causes.append(f"discovery at {facts.discovery_url} gave no manifest: {what}")
+        return
+    endpoint = facts.manifest.get("endpoint")
+    if not isinstance(endpoint, str) or not endpoint:
+        facts.no_calls = "the manifest has no endpoint, so no tool can be called"
+        return
+    facts.endpoint = urljoin(f"{facts.base}/", endpoint)
+    parts = urlsplit(facts.endpoint)
+    if parts.scheme not in {"http", "https"} or not parts.hostname:
+        facts.no_calls = f"the manifest's endpoint {endpoint[:100]!a} is no URL that can be called"
+    elif session.probe.credentials and not session.probe.trusts(facts.endpoint):
+        session.causes.append(
+            f"the manifest's endpoint is on another origin ({parts.scheme}://{parts.netloc}), which gets no "
+            "credentials; list it in auth.origins if it is yours"
+        )
+
+
+def _ask_both(session: Session, peer: Peer, method: str, body: bytes, paths: tuple[str, str]) -> Pair:
+    """The same request to the endpoint and to a path that cannot exist, with a look at whether that killed."""
+    answers: list[Exchange] = []
+    for path in paths:
+        headers = (("Content-Type", "application/json"),) if method == "POST" else ()
+        exchange = peer.send(method, session.facts.base + path, body, headers=headers)
+        answers.append(exchange)
+        survive(session, peer, exchange)
+    return answers[0], answers[1]
+
+
+def survive(session: Session, peer: Peer, exchange: Exchange) -> None:
+    """After an input: is the server still there? One that we started is started again, else ServerDied."""
+    try:
+        peer.survived(exchange)
+    except ServerDied as death:
+        if session.supervisor is None:
+            raise
+        session.notes.append(f"{death}; it was started again")
+        session.restart()
+
+
+def _status(session: Session, peer: Peer) -> None:
+    facts = session.facts
+    if session.config.features.get("status") is False:
+        facts.status = Presence(State.ABSENT, "the configuration declares that there is none (features.status)")
+        return
+    paths = ("/tool_call_status", f"/rapc-no-such-path-{os.urandom(6).hex()}")
+    call_id, thread = fresh(), fresh("thread")
+    body = encode(query(call_id, thread))
+    pairs = [_ask_both(session, peer, "POST", body, paths)]
+    ids = [call_id, thread]
+
+    def known() -> bool:
+        return decide(pairs, paths, ids).state is State.PRESENT
+
+    if not known():
+        pairs.append(_ask_both(session, peer, "GET", b"", paths))
+    if not known():
+        facts.status_without_live = True
+        try:
+            call = peer.invoke("pending")
+        except (Untested, Trouble):
+            pass
+        else:
+            facts.status_without_live = False
+            pairs.append(_ask_both(session, peer, "POST", encode(query(call.id, call.thread)), paths))
+            ids += [call.id, call.thread]
+    if not known() and not session.options.gentle:
+        pairs.append(_ask_both(session, peer, "POST", b'{"tool_call_id":', paths))
+    facts.status = decide(pairs, paths, ids)
+    if facts.status.state is not State.PRESENT:
+        _at_root(session, peer, body)
+
+
+def _at_root(session: Session, peer: Peer, body: bytes) -> None:
+    """A server below a prefix may have put the endpoint at the host's root: then it is judged there."""
+    facts = session.facts
+    parts = urlsplit(facts.base)
+    if not parts.path:
+        return
+    root = f"{parts.scheme}://{parts.netloc}/tool_call_status"
+    exchange = peer.send("POST", root, body, headers=(("Content-Type", "application/json"),))
+    if carries_alive(exchange):
+        facts.status = Presence(State.PRESENT, "it answers at the host's root, not beside discovery")
+        facts.status_at_root_only = True
+        facts.status_url = root
+
+
+def _callback(session: Session, peer: Peer) -> None:
+    facts = session.facts
+    try:
+        call = peer.invoke("quick")
+    except (Untested, Trouble) as missing:
+        if isinstance(missing, Trouble):
+            facts.no_calls = str(missing)
+            session.causes.append(str(missing))
+        return
+    assert call.exchange is not None
+    limit = min(CALLBACK_PATIENCE, session.config.timing.grace + 5.0)
+    if not call.mailbox.until(lambda arrived: arrived, limit):
+        survive(session, peer, call.exchange)
+        facts.no_calls = f"no callback arrives at {session.receiver.url} (waited {limit:g} s)"
+        session.causes.append(
+            f"the server acknowledged a call and no callback arrived at {session.receiver.url} within {limit:g} s; "
+            "if the server cannot reach that address, give --callback-bind and --callback-url"
+        )
+        return
+    first = call.deliveries[0]
+    facts.quick_seconds = first.arrived - call.acknowledged
+
+
+def target_name(session: Session) -> str:
+    """The server's own name, or "" if it has none."""
+    name = (session.facts.manifest or {}).get("name")
+    return name if isinstance(name, str) else ""
+
+
+__all__ = ["Call", "NobodyHome", "preflight", "slowed_down", "survive", "target_name"]

@@ -1,0 +1,136 @@
+"""What the terminal says: plain text, no colours, readable from 40 columns on."""
+
+from __future__ import annotations
+
+import textwrap
+
+from rap_conformance.evidence import Exchange, Finding, Result, Run, Verdict
+from rap_conformance.reporting.safe import terminal_text
+from rap_conformance.reporting.view import (
+    by_reason,
+    counted,
+    fingerprint,
+    key_exchange,
+    liveness,
+    musts,
+    of,
+    reproduce,
+)
+
+BODY_LIMIT = 300
+"""Characters shown of a body."""
+_PROSE_LIMIT = 1000
+_CURL_LIMIT = 1500
+_CODES_SHOWN = 12
+_FINDINGS_SHOWN = 3
+
+
+def _field(label: str, value: str, width: int) -> list[str]:
+    """A label and prose beside it, wrapped; long words stay whole so that they can be copied."""
+    if not value:
+        return []
+    return textwrap.wrap(
+        terminal_text(value, _PROSE_LIMIT),
+        max(width, 40),
+        initial_indent=f"  {label:<9} ",
+        subsequent_indent=" " * 12,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+
+
+def _body(data: bytes, mark: str) -> list[str]:
+    return [f"  {mark} {terminal_text(data, BODY_LIMIT)}"] if data else []
+
+
+def _exchange(exchange: Exchange) -> list[str]:
+    """Three to six lines: the request, its body, the answer, its body."""
+    out, back = ("<", ">") if exchange.inbound else (">", "<")
+    lines = [f"  {out} {terminal_text(exchange.method, 40)} {terminal_text(exchange.url, BODY_LIMIT)}"]
+    lines += _body(exchange.request_body, out)
+    if exchange.status is not None:
+        kind = terminal_text(exchange.header("content-type") or "no content type", 100)
+        lines.append(f"  {back} {exchange.status}, {kind}, {exchange.elapsed * 1000:,.0f} ms")
+        lines += _body(exchange.response_body, back)
+    if exchange.failure is not None:
+        detail = f" ({terminal_text(exchange.detail, 200)})" if exchange.detail else ""
+        lines.append(f"  {back} {exchange.failure}{detail}, after {exchange.elapsed:,.1f} s")
+    return lines
+
+
+def _finding(finding: Finding, width: int) -> list[str]:
+    lines = _field("case", finding.case, width)
+    lines += _field("expected", finding.expected, width)
+    lines += _field("actual", finding.actual, width)
+    if exchange := key_exchange(finding):
+        lines += _exchange(exchange)
+        if (more := len(finding.exchanges) - 1) > 0:
+            lines += _field("", f"({more} more in the report)", width)
+    lines += _field("runtime", liveness(finding), width)
+    return lines
+
+
+def failure_block(result: Result, width: int = 80) -> str:
+    """What happened, why it matters, how to mend it and how to see it again."""
+    requirement = result.requirement
+    lines = [f"{result.verdict.upper()} {requirement.code} {requirement.name} ({requirement.level})"]
+    lines += textwrap.wrap(
+        terminal_text(requirement.statement), max(width, 40), initial_indent="  ", subsequent_indent="  "
+    )
+    lines += _field("reason", result.reason, width)
+    for finding in result.findings[:_FINDINGS_SHOWN]:
+        lines += _finding(finding, width)
+    if (more := len(result.findings) - _FINDINGS_SHOWN) > 0:
+        lines += _field("", f"and {more} more findings in the report", width)
+    for note in result.notes:
+        lines += _field("note", note, width)
+    if result.findings:
+        lines += _field("why", requirement.why, width)
+        lines += _field("mend", requirement.remedy, width)
+    lines += _field("read", requirement.url, width)
+    if result.findings:
+        cases = dict.fromkeys(f'"{fingerprint(finding)}"' for finding in result.findings[:_FINDINGS_SHOWN])
+        lines += _field("baseline", f'requirement = "{requirement.code}" case = {" or ".join(cases)}', width)
+        command = reproduce(result.findings[0])
+        if command and len(command) <= _CURL_LIMIT:
+            lines += ["  again", *(f"    {line}" for line in command.splitlines())]
+        elif command:
+            lines += _field("again", "the curl command is long; it is in the report", width)
+    return "\n".join(lines)
+
+
+def last_line(run: Run) -> str:
+    """The verdict, the counts and how much was exercised, on one line."""
+    exercised, applicable = musts(run)
+    cut = f" · cut short: {terminal_text(run.cut_short, 200)}" if run.cut_short else ""
+    return (
+        f"{run.verdict}: {counted(run)}{cut} · {exercised} of {applicable} MUSTs exercised · exit {run.exit}"
+    )
+
+
+def _group(label: str, results: tuple[Result, ...]) -> list[str]:
+    """Requirements that share a verdict, one line a reason."""
+    lines = []
+    for reason, codes in by_reason(results).items():
+        rest = f" and {len(codes) - _CODES_SHOWN} more" if len(codes) > _CODES_SHOWN else ""
+        shown = " ".join(codes[:_CODES_SHOWN])
+        lines.append(f"{label}: {shown}{rest}: {terminal_text(reason, 300)}")
+    return lines
+
+
+def summary_lines(run: Run) -> list[str]:
+    """What the end of a run says before the last line: causes once, then what was not judged and why."""
+    lines = [f"cause: {terminal_text(cause, _PROSE_LIMIT)}" for cause in run.causes]
+    if run.cut_short:
+        lines.append(f"cut short: {terminal_text(run.cut_short, _PROSE_LIMIT)}")
+    if run.target.embedded:
+        lines.append("target: the embedded reference server, not a server of yours")
+    for label, verdict in (
+        ("error", Verdict.ERROR),
+        ("known", Verdict.KNOWN),
+        ("untested", Verdict.UNTESTED),
+        ("not applicable", Verdict.NOT_APPLICABLE),
+    ):
+        lines += _group(label, of(run, verdict))
+    lines += [f"note: {terminal_text(note, _PROSE_LIMIT)}" for note in run.notes]
+    return lines

@@ -1,0 +1,184 @@
+"""A run, read in the ways that several reports share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from rap_conformance.catalogue import Level
+from rap_conformance.evidence import Exchange, Finding, Result, Run, RunVerdict, Verdict
+from rap_conformance.reporting.curl import curl
+from rap_conformance.reporting.safe import valid
+from rap_conformance.wire import runtime_reading
+
+AREAS = {
+    "DSC": "discovery",
+    "INV": "invocation",
+    "RES": "results",
+    "TCS": "tool_call_status",
+    "CAN": "cancel_tool_call",
+    "THR": "close_thread",
+    "SUB": "subscription",
+    "CHO": "user_choice",
+    "OAU": "oauth",
+    "VIE": "view_update",
+    "MIG": "migrate",
+    "RTS": "runtime",
+}
+"""The protocol message that the letters of a code stand for."""
+
+_EXERCISED = frozenset({Verdict.PASS, Verdict.FAIL, Verdict.KNOWN, Verdict.WARN, Verdict.ADVICE})
+WORST_FIRST = (
+    Verdict.FAIL,
+    Verdict.ERROR,
+    Verdict.WARN,
+    Verdict.KNOWN,
+    Verdict.ADVICE,
+    Verdict.UNTESTED,
+    Verdict.NOT_APPLICABLE,
+    Verdict.PASS,
+)
+_COUNTED = {
+    Verdict.FAIL: "failed",
+    Verdict.ERROR: "in error",
+    Verdict.WARN: "warned",
+    Verdict.KNOWN: "known",
+    Verdict.ADVICE: "advised",
+    Verdict.UNTESTED: "untested",
+    Verdict.NOT_APPLICABLE: "not applicable",
+    Verdict.PASS: "passed",
+}
+
+
+def area(code: str) -> str:
+    """The message that a requirement is about: "tool_call_status" for TCS004."""
+    return AREAS.get(code[:3], code[:3].lower())
+
+
+def counts(run: Run) -> dict[Verdict, int]:
+    """How many requirements have each verdict, worst first, zeros included."""
+    return {v: sum(result.verdict is v for result in run.results) for v in WORST_FIRST}
+
+
+def counted(run: Run) -> str:
+    """The counts that are not zero, in words: "2 failed, 1 warned, 20 passed"."""
+    parts = [f"{n} {_COUNTED[verdict]}" for verdict, n in counts(run).items() if n]
+    return ", ".join(parts) or "nothing executed"
+
+
+def musts(run: Run) -> tuple[int, int]:
+    """MUSTs exercised, and MUSTs that apply or may apply.
+
+    A MUST with nothing but a finding of a lower level was exercised too.
+    """
+    applicable = [
+        result.verdict
+        for result in run.results
+        if result.requirement.level is Level.MUST and result.verdict is not Verdict.NOT_APPLICABLE
+    ]
+    return sum(verdict in _EXERCISED for verdict in applicable), len(applicable)
+
+
+def of(run: Run, *verdicts: Verdict) -> tuple[Result, ...]:
+    """The results with one of these verdicts, in the run's order."""
+    return tuple(result for result in run.results if result.verdict in verdicts)
+
+
+def by_area(run: Run) -> dict[str, list[Result]]:
+    """The results of each message in the order of a conversation, each in the order of codes."""
+    areas: dict[str, list[Result]] = {name: [] for name in AREAS.values()}
+    for result in sorted(run.results, key=lambda result: result.requirement.code):
+        areas.setdefault(area(result.requirement.code), []).append(result)
+    return {name: results for name, results in areas.items() if results}
+
+
+def by_reason(results: Iterable[Result]) -> dict[str, list[str]]:
+    """Codes that share a reason, the most frequent reason first."""
+    groups: dict[str, list[str]] = {}
+    for result in results:
+        groups.setdefault(result.reason or "no reason given", []).append(result.requirement.code)
+    return dict(sorted(groups.items(), key=lambda item: -len(item[1])))
+
+
+def is_status_query(exchange: Exchange) -> bool:
+    """Whether the suite asked /tool_call_status."""
+    path = exchange.url.partition("?")[0].partition("#")[0]
+    return not exchange.inbound and path.endswith("/tool_call_status")
+
+
+def key_exchange(finding: Finding) -> Exchange | None:
+    """The exchange that shows it best: the last status query, else the first request of ours."""
+    queries = [e for e in finding.exchanges if is_status_query(e)]
+    if queries:
+        return queries[-1]
+    ours = [e for e in finding.exchanges if not e.inbound]
+    return next(iter(ours or finding.exchanges), None)
+
+
+def fingerprint(finding: Finding) -> str:
+    """The finding's fingerprint, also where its case holds lone surrogates."""
+    return replace(finding, case=valid(finding.case)).fingerprint
+
+
+def liveness(finding: Finding) -> str:
+    """What a restarted runtime makes of the last status answer; empty if none was asked."""
+    exchange = key_exchange(finding)
+    return runtime_reading(exchange) if exchange and is_status_query(exchange) else ""
+
+
+def reproduce(finding: Finding) -> str:
+    """A curl command that repeats the key exchange; empty if there was none."""
+    exchange = key_exchange(finding)
+    return curl(exchange) if exchange else ""
+
+
+def plural(number: int, noun: str) -> str:
+    """A number with its noun: 1 MUST, 2 MUSTs."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def headline(run: Run) -> str:
+    """The verdict as one sentence."""
+    exercised, applicable = musts(run)
+    number = counts(run)
+    match run.verdict:
+        case RunVerdict.CONFORMANT:
+            return f"Conformant: all {plural(applicable, 'applicable MUST')} were exercised and passed."
+        case RunVerdict.PARTIAL:
+            missing = applicable - exercised
+            open_ = f"{missing} of {plural(applicable, 'applicable MUST')} were not exercised"
+            return f"Partial: nothing failed, but {open_ if missing else 'only a selection ran'}."
+        case RunVerdict.NOT_CONFORMANT:
+            if number[Verdict.FAIL]:
+                return f"Not conformant: {plural(number[Verdict.FAIL], 'requirement')} failed."
+            if number[Verdict.WARN]:
+                return f"Not conformant at this level: {number[Verdict.WARN]} SHOULD not met."
+            return "Not conformant: the baseline of known failures is out of date."
+        case RunVerdict.INCOMPLETE:
+            why = f"the run was cut short ({run.cut_short})" if run.cut_short else "not everything was judged"
+            return f"Incomplete: {why}."
+
+
+def _named(result: Result) -> str:
+    return f"{result.requirement.code} {result.requirement.name}"
+
+
+def next_step(run: Run) -> tuple[str, Result | None]:
+    """What to do first, and the result it is about if it is about one."""
+    if run.causes:
+        return f"One cause may explain many results; begin there: {run.causes[0]}", None
+    failed = of(run, Verdict.FAIL)
+    if run.verdict is RunVerdict.NOT_CONFORMANT and (worst := failed or of(run, Verdict.WARN)):
+        return f"Begin with {_named(worst[0])}. {worst[0].requirement.remedy}", worst[0]
+    if run.verdict is RunVerdict.NOT_CONFORMANT:
+        return "Take the entries that no longer hold out of the baseline.", None
+    for result in of(run, Verdict.ERROR):
+        return f"Could not be judged: {_named(result)}. {result.reason}", result
+    if run.verdict is RunVerdict.INCOMPLETE:
+        return "Run it again; nothing can be concluded from what is missing.", None
+    if untested := by_reason(r for r in of(run, Verdict.UNTESTED) if r.requirement.level is Level.MUST):
+        reason, codes = next(iter(untested.items()))
+        return f"To exercise {plural(len(codes), 'more MUST')}: {reason}", None
+    for result in of(run, Verdict.WARN):
+        return f"No MUST is open. Next: {_named(result)}. {result.requirement.remedy}", result
+    return "Nothing is left to do.", None
