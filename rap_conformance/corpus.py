@@ -33,6 +33,8 @@ def ordinary(peer: Peer) -> list[Labelled]:
         asked = [("an unknown id", peer.ask(fresh(), fresh("thread")))]
         for body in ordinary_queries(options.examples, options.seed):
             asked.append((GENERATED, peer.post_status(encode(body))))
+        if not options.gentle:
+            peer.session.pool.submit(_prepare, options.examples, options.seed)
         return asked
 
     answers = peer.session.once("ordinary", make)
@@ -60,6 +62,15 @@ def judge_answers(peer: Peer, answers: Iterable[Labelled], check: Check) -> None
             exchange = smallest_of(peer, "ordinary", lambda e: check(e) is not None) or exchange
             found = check(exchange) or found
         peer.report(Violation(found[0], found[1], exchange, case=case))
+
+
+def _prepare(examples: int, seed: int) -> None:
+    """Make the generated inputs of a later stage while others wait; they are kept."""
+    from rap_conformance.contract import coverage_cases, hostile_queries, malformed_bodies
+
+    hostile_queries(examples, seed)
+    coverage_cases(seed)
+    malformed_bodies(examples, seed)
 
 
 def smallest_of(

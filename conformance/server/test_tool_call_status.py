@@ -27,10 +27,10 @@ CHARSET = (("Content-Type", "application/json; charset=utf-8"),)
 
 def judge_form(peer: Peer, check: Check) -> None:
     """Judge answers about unknown ids and, where a tool stays pending, about a live call."""
-    with peer.part("unknown ids"):
-        judge_answers(peer, ordinary(peer), check)
     with peer.part("a live call"):
         judge_answers(peer, live(peer), check)
+    with peer.part("unknown ids"):
+        judge_answers(peer, ordinary(peer), check)
 
 
 def answered(exchange: Exchange) -> bool:
@@ -113,14 +113,6 @@ def test_unknown_not_alive(peer: Peer) -> None:
         if claims(exchange):
             peer.report(Violation("`alive: false`", "`alive: true`", exchange, case=case))
 
-    with peer.part("unknown ids"):
-        for title, unknown in id_shapes():
-            check(f"an unknown id {title}", peer.ask(unknown, fresh("thread")))
-        for case, exchange in ordinary(peer):
-            if claims(exchange):
-                smaller = smallest_of(peer, "ordinary", claims) if case == GENERATED else None
-                check(case, smaller or exchange)
-                break
     with peer.part("near misses of a live id"):
         call_id = fresh()
         questions = [
@@ -130,6 +122,14 @@ def test_unknown_not_alive(peer: Peer) -> None:
         questions.append(("a live call's thread id as the call's", lambda call: peer.ask(call.thread, call.thread)))
         for case, exchange in peer.while_pending(questions, id=call_id)[1]:
             check(case, exchange)
+    with peer.part("unknown ids"):
+        for title, unknown in id_shapes():
+            check(f"an unknown id {title}", peer.ask(unknown, fresh("thread")))
+        for case, exchange in ordinary(peer):
+            if claims(exchange):
+                smaller = smallest_of(peer, "ordinary", claims) if case == GENERATED else None
+                check(case, smaller or exchange)
+                break
 
 
 @scenario("TCS017")

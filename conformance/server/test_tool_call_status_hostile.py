@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from typing import Literal
 
 from rap_conformance.contract import coverage_cases, hostile_queries, malformed_bodies
 from rap_conformance.corpus import Labelled, smallest_of
@@ -27,11 +28,14 @@ GENERATED_BODY = "a malformed body, generated"
 
 
 def hostile(peer: Peer) -> Iterator[Labelled]:
-    """Every hostile id as either of the two ids, then generated ones."""
+    """Every hostile id as both ids at once, and where that goes wrong as each alone; then generated ones."""
     for entry in hostile_ids():
-        for field in ("tool_call_id", "thread_id"):
-            body = {**query(fresh(), fresh("thread")), field: entry.value}
-            yield f"{field}: {entry.name}", peer.post_status(encode(body))
+        both = peer.post_status(encode(query(entry.value, entry.value)))
+        if not rejected(peer, both, oversized=True) and peer.session.answers():
+            for field in ("tool_call_id", "thread_id"):
+                alone = peer.post_status(encode({**query(fresh(), fresh("thread")), field: entry.value}))
+                yield f"{field}: {entry.name}", alone
+        yield entry.name, both
     for body in hostile_queries(peer.session.options.examples, peer.session.options.seed):
         peer.record.examples += 1
         yield GENERATED_IDS, peer.post_status(encode(body))
@@ -55,7 +59,18 @@ def send_malformed(peer: Peer, bad: Malformed) -> Exchange:
     return peer.post_status(bad.body, headers=headers, method=bad.method)
 
 
-def survive_all(peer: Peer, inputs: Iterator[Labelled], generated: str, kind: str) -> None:
+def rejected(peer: Peer, exchange: Exchange, oversized: bool = False) -> bool:
+    """Whether an input that need not be understood was answered as it may be."""
+    try:
+        peer.expect_rejected(exchange, "", oversized=oversized)
+    except Violation:
+        return False
+    return True
+
+
+def survive_all(
+    peer: Peer, inputs: Iterator[Labelled], generated: str, kind: Literal["hostile", "malformed"]
+) -> None:
     """Judge each input, and after each look whether the server is still there."""
     for case, exchange in inputs:
         peer.session.provoked.append(exchange)
@@ -66,14 +81,7 @@ def survive_all(peer: Peer, inputs: Iterator[Labelled], generated: str, kind: st
         except Violation as violation:
             if case == generated and not any(f.case == case for f in peer.record.findings):
 
-                def wrong(candidate: Exchange) -> bool:
-                    try:
-                        peer.expect_rejected(candidate, generated)
-                    except Violation:
-                        return True
-                    return False
-
-                smaller = smallest_of(peer, kind, wrong)  # type: ignore[arg-type]
+                smaller = smallest_of(peer, kind, lambda candidate: not rejected(peer, candidate))
                 if smaller is not None:
                     violation.exchanges = (smaller,)
             peer.report(violation)

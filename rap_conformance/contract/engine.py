@@ -44,19 +44,20 @@ def _no_local_constants() -> Iterator[None]:
     """
     from hypothesis.internal.conjecture import providers
 
-    original = getattr(providers, "_get_local_constants", None)
-    pool = getattr(providers, "CONSTANTS_CACHE", None)
-    if original is None or pool is None:
+    names = vars(providers)
+    original, kind = names.get("_get_local_constants"), names.get("Constants")
+    pool = getattr(names.get("CONSTANTS_CACHE"), "cache", None)
+    if original is None or kind is None or pool is None:
         yield
         return
-    empty = type(providers._local_constants)()
-    providers._get_local_constants = lambda: empty
-    pool.cache.clear()
+    empty = kind()
+    names["_get_local_constants"] = lambda: empty
+    pool.clear()
     try:
         yield
     finally:
-        providers._get_local_constants = original
-        pool.cache.clear()
+        names["_get_local_constants"] = original
+        pool.clear()
 
 
 @contextmanager
@@ -76,8 +77,12 @@ def calm() -> Iterator[None]:
 
 
 @cache
-def _patched() -> None:
-    """Let Schemathesis patch Hypothesis now, then give failing tests their printer back."""
+def mend() -> None:
+    """Let Schemathesis patch Hypothesis now, then give failing tests their printer back.
+
+    Its pytest plugin patches as soon as it is loaded: call this before a test
+    of one's own uses Hypothesis. Inside `calm`.
+    """
     import hypothesis.core
     import schemathesis.generation.hypothesis as generation
     from hypothesis.vendor import pretty
@@ -91,7 +96,7 @@ def operation(document: dict[str, Any], path: str) -> tuple[BaseSchema, APIOpera
     import schemathesis
     from schemathesis import openapi
 
-    _patched()
+    mend()
     config = schemathesis.Config()  # explicit: else a schemathesis.toml of the working directory counts
     config.projects.default.generation.update(database="none", with_security_parameters=False)
     loaded = openapi.from_dict(document, config=config)

@@ -44,6 +44,7 @@ def ordinary_ids() -> SearchStrategy[str]:
         return st.text(alphabet, min_size=low, max_size=high or low)
 
     shapes = st.one_of(
+        text(_ALPHABET + "_-.:", 1, 59),  # first, because shrinking moves to earlier branches
         st.uuids(version=4).map(str),
         st.uuids(version=4).map(lambda value: value.hex),
         text(_ALPHABET, 24).map("call_{}".format),
@@ -54,7 +55,6 @@ def ordinary_ids() -> SearchStrategy[str]:
         st.integers(0, 2**63).map(str),
         st.tuples(text(_LETTERS, 1, 12), text(_ALPHABET, 1, 12)).map(":".join),
         st.tuples(text(_LETTERS, 1, 12), text("0123456789", 1, 6)).map(".".join),
-        text(_ALPHABET + "_-.:", 1, 59),
     )
     return shapes.map(PREFIX.__add__)
 
@@ -66,6 +66,7 @@ def hostile_texts() -> SearchStrategy[str]:
     shipped = [entry.value for entry in hostile_ids() if len(entry.value) <= _LONGEST_MIXED]
     return st.one_of(
         st.text(st.characters()),
+        st.text(" \t\r\n\u00a0\u2003\u2028\u3000", min_size=1, max_size=8),
         st.sampled_from(shipped),
         st.text(st.characters(categories=["Cc", "Cf", "Cs", "Co", "Zs", "Zl", "Zp", "Mn"]), min_size=1),
         st.tuples(st.sampled_from(shipped), st.text(st.characters(), max_size=8)).map("".join),
@@ -80,13 +81,13 @@ def ordinary_strategy(of: Contract) -> SearchStrategy[Query]:
 
 
 def hostile_strategy(of: Contract) -> SearchStrategy[Query]:
-    """Our own hostile queries: one member hostile and the others ordinary, or all hostile. Inside `calm`."""
+    """Our own hostile queries: all members hostile, or one and the others ordinary. Inside `calm`."""
     from hypothesis import strategies as st
 
     names = list(of.properties(STATUS_REQUEST))
     ordinary, hostile = ordinary_ids(), hostile_texts()
     mixes = [{name: hostile if name == odd else ordinary for name in names} for odd in names]
-    return st.one_of([st.fixed_dictionaries(mix) for mix in [*mixes, dict.fromkeys(names, hostile)]])
+    return st.one_of([st.fixed_dictionaries(mix) for mix in [dict.fromkeys(names, hostile), *mixes]])
 
 
 def positive_strategy(of: Contract, identifier: Query | None) -> SearchStrategy[Query]:
@@ -113,8 +114,14 @@ def _ordinary(count: int, seed: int, of: Contract) -> tuple[Query, ...]:
 
     with engine.calm():
         own = engine.collect(ordinary_strategy(of), count // 2, f"ordinary/{seed}", key, accept)
-        positive = positive_strategy(of, ORDINARY_ID)
-        theirs = engine.collect(positive, count - len(own), f"positive/{seed}", key, accept)
+        positive, known = positive_strategy(of, ORDINARY_ID), set(map(key, own))
+        theirs = engine.collect(
+            positive,
+            count - len(own),
+            f"positive/{seed}",
+            key,
+            lambda query: accept(query) and key(query) not in known,
+        )
     return _interleaved(theirs, own)
 
 
@@ -125,7 +132,14 @@ def _hostile(count: int, seed: int, of: Contract) -> tuple[Query, ...]:
 
     with engine.calm():
         theirs = engine.collect(positive_strategy(of, None), count // 3, f"free/{seed}", key, accept)
-        own = engine.collect(hostile_strategy(of), count - len(theirs), f"hostile/{seed}", key, accept)
+        known = set(map(key, theirs))
+        own = engine.collect(
+            hostile_strategy(of),
+            count - len(theirs),
+            f"hostile/{seed}",
+            key,
+            lambda query: accept(query) and key(query) not in known,
+        )
     return _interleaved(own, theirs)
 
 

@@ -23,7 +23,9 @@ from rap_conformance.places import place
 GENERATED = "openapi.json"
 REPORT = "report"
 STATUS_REQUEST = "tool_call_status_request"
+_DIALECT = "https://json-schema.org/draft/2020-12/schema"
 _MOST_PROBLEMS = 20
+_UNSHOWABLE = (RecursionError, ValueError)  # jsonschema puts the value into each error's text
 
 
 class ContractError(ValueError):
@@ -38,7 +40,10 @@ class Contract:
     """The schemas of one folder, by name: "toolset" for toolset.json, "report" for report.schema.json."""
 
     def __init__(self, folder: Path) -> None:
-        """Read every schema of the folder. Raises ContractError if one is no JSON or has no `$id`."""
+        """Read every schema of the folder.
+
+        Raises ContractError if one is no JSON, or its `$id` or `$schema` is missing or another.
+        """
         self._schemas: dict[str, dict[str, Any]] = {}
         for path in sorted(folder.glob("*.json")):
             if path.name == GENERATED:
@@ -47,6 +52,8 @@ class Contract:
                 self._schemas[_name(path)] = document = json.loads(path.read_text("utf-8"))
                 if not document["$id"].endswith(f"/{path.name}"):
                     raise ValueError(f"$id must end in the file's name, got {document['$id']!r}")
+                if document["$schema"] != _DIALECT:
+                    raise ValueError(f"$schema must be {_DIALECT}, got {document['$schema']!r}")
             except (ValueError, TypeError, KeyError) as error:
                 raise ContractError(f"{path.name}: {error}") from error
         self.registry: Registry[Any] = Registry().with_resources(
@@ -76,7 +83,10 @@ class Contract:
 
     def valid(self, name: str, value: Any) -> bool:
         """Whether a value conforms to the schema of that name."""
-        return bool(self.validator(name).is_valid(value))
+        try:
+            return bool(self.validator(name).is_valid(value))
+        except _UNSHOWABLE:
+            return False
 
     def problems(self, name: str, value: Any) -> list[str]:
         """What is wrong with a value, a sentence each, at most twenty; empty if nothing is.
@@ -85,10 +95,13 @@ class Contract:
         the sentences are safe wherever text is.
         """
         found: dict[str, None] = {}
-        for error in self.validator(name).iter_errors(value):
-            found[sentence(error)] = None
-            if len(found) == _MOST_PROBLEMS:
-                break
+        try:
+            for error in self.validator(name).iter_errors(value):
+                found[sentence(error)] = None
+                if len(found) == _MOST_PROBLEMS:
+                    break
+        except _UNSHOWABLE:
+            found["$: nested too deeply, or a number too long, to be judged"] = None
         return list(found)
 
     def properties(self, name: str) -> Mapping[str, dict[str, Any]]:

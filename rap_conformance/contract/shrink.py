@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Literal
 
 from rap_conformance.contract import engine, malformed, queries
@@ -60,6 +60,18 @@ class _Search:
             self.found(value)
             raise _Violation
 
+    def polish(self, allowed: Callable[[Any], bool]) -> None:
+        """Make the members of the best query shorter, bit by bit. Raises _Enough."""
+        while True:
+            for shorter in _shorter(self.best):
+                if size(shorter) < size(self.best) and allowed(shorter):
+                    try:
+                        self(shorter)
+                    except _Violation:
+                        break
+            else:
+                return
+
 
 def identity(value: Any) -> Any:
     """What tells two inputs apart."""
@@ -72,13 +84,42 @@ def size(value: Any) -> tuple[int, Any]:
     return len(data), data
 
 
+def _shorter(query: queries.Query) -> Iterator[queries.Query]:
+    """The query with one member replaced by something plain, or with a part of it cut out; big cuts first."""
+    for name, value in query.items():
+        for plain in ("", queries.PREFIX + "0"):
+            yield {**query, name: plain}
+        width = len(value)
+        while width := width // 2:
+            for start in range(0, len(value), width):
+                yield {**query, name: value[:start] + value[start + width :]}
+
+
+def _allowed(kind: Kind, of: Contract, value: Any) -> bool:
+    if kind == "malformed":
+        return malformed.acceptable(of, value)
+    return (kind == "hostile" or queries.is_ordinary(value)) and of.valid(STATUS_REQUEST, value)
+
+
 def _strategy(kind: Kind, of: Contract) -> SearchStrategy[Any]:
     if kind == "malformed":
-        return malformed.negative_strategy(of).filter(lambda request: malformed.acceptable(of, request))
+        return malformed.negative_strategy(of)
     if kind == "hostile":
         return queries.hostile_strategy(of) | queries.positive_strategy(of, None)
-    own = queries.ordinary_strategy(of) | queries.positive_strategy(of, queries.ORDINARY_ID)
-    return own.filter(lambda query: queries.is_ordinary(query) and of.valid(STATUS_REQUEST, query))
+    return queries.ordinary_strategy(of) | queries.positive_strategy(of, queries.ORDINARY_ID)
+
+
+def _run(search: _Search, strategy: SearchStrategy[Any], seed: int) -> None:
+    """Let Hypothesis look for a violation and shrink it. Raises _Enough. Inside `calm`."""
+    import hypothesis
+    from hypothesis.errors import HypothesisException
+
+    test = hypothesis.given(strategy)(search.__call__)
+    test = hypothesis.settings(engine.explicit(_MOST_EXAMPLES, shrink=True))(test)
+    try:
+        hypothesis.seed(f"smallest/{seed}")(test)()
+    except (_Violation, HypothesisException):
+        pass  # the second: what Hypothesis makes of a server that changes its mind
 
 
 def smallest(
@@ -95,8 +136,9 @@ def smallest(
     A query (dict) for "ordinary" and "hostile", a `Malformed` for "malformed".
     `violates` is called at most `requests` times, never twice for one input
     and not after `seconds` seconds, which bound the search but for one call.
-    `known` are inputs that were seen to violate: they are not asked about
-    again, and one of them is the answer if nothing smaller is found. A server
+    `known` are inputs that were seen to violate. Pass them: they are not asked
+    about again, a known query is cut down instead of looking for another, and
+    one of them is the answer if nothing smaller is found. A server
     that answers now so and now otherwise does no harm: what violated once
     counts. If `violates` raises, the search ends; its error comes out only
     where nothing was found.
@@ -104,23 +146,18 @@ def smallest(
     search = _Search(violates, seconds, requests)
     for value in known:
         search.found(value)
-    try:
-        with engine.calm():
-            import hypothesis
+    of = of or contract()
 
-            test = hypothesis.given(_strategy(kind, of or contract()))(search.__call__)
-            test = hypothesis.settings(engine.explicit(_MOST_EXAMPLES, shrink=True))(test)
-            hypothesis.seed(f"smallest/{seed}")(test)()
+    def allowed(value: Any) -> bool:
+        return _allowed(kind, of, value)
+
+    try:
+        if not isinstance(search.best, dict):  # with a known query, cutting it down is all that is needed
+            with engine.calm():
+                _run(search, _strategy(kind, of).filter(allowed), seed)
+        if isinstance(search.best, dict):
+            search.polish(allowed)
     except _Enough:
         if search.best is None and search.error is not None:
             raise search.error from None
-    except Exception as error:  # _Violation, or what Hypothesis makes of a server that changes its mind
-        if search.best is None and not _is_hypothesis(error):
-            raise
     return search.best
-
-
-def _is_hypothesis(error: Exception) -> bool:
-    from hypothesis.errors import HypothesisException
-
-    return isinstance(error, HypothesisException)
