@@ -141,10 +141,9 @@ def run_pytest(arguments: list[str], target: str) -> int:
     sys.path[:] = [entry for entry in sys.path if entry not in {"", here}] or sys.path
     import pytest
 
-    home = Path(target).parent
-    own = ["-c", str(place("check.ini")), "--rootdir", str(home), "--import-mode=importlib"]
+    own = ["-c", str(place("check.ini")), "--rootdir", here, "--import-mode=importlib"]
     own += ["-p", "rap_conformance.plugin", "-p", "pytest_metadata.plugin", "-p", "pytest_html.plugin"]
-    own += ["-p", "no:cacheprovider", "-p", "no:warnings", "--no-header", "--tb=short"]
+    own += ["-p", "no:cacheprovider", "-p", "no:warnings", "-p", "no:terminalreporter"]
     return int(pytest.main([*own, *arguments, target]))
 
 

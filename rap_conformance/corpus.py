@@ -12,7 +12,9 @@ from typing import Any, Literal
 
 from rap_conformance.evidence import Exchange
 from rap_conformance.peer import Call, Peer, encode, fresh, query
+from rap_conformance.peers.probe import NoAnswer
 from rap_conformance.scenario import ServerDied, Violation
+from rap_conformance.wire import lenient_json
 
 Labelled = tuple[str, Exchange]
 Check = Callable[[Exchange], tuple[str, str] | None]
@@ -30,9 +32,9 @@ def ordinary(peer: Peer) -> list[Labelled]:
         from rap_conformance.contract import ordinary_queries
 
         options = peer.session.options
+        generated = ordinary_queries(options.examples, options.seed)
         asked = [("an unknown id", peer.ask(fresh(), fresh("thread")))]
-        for body in ordinary_queries(options.examples, options.seed):
-            asked.append((GENERATED, peer.post_status(encode(body))))
+        asked += [(GENERATED, peer.post_status(encode(body))) for body in generated]
         if not options.gentle:
             peer.session.pool.submit(_prepare, options.examples, options.seed)
         return asked
@@ -59,7 +61,7 @@ def judge_answers(peer: Peer, answers: Iterable[Labelled], check: Check) -> None
             continue
         told.add(case)
         if case == GENERATED:
-            exchange = smallest_of(peer, "ordinary", lambda e: check(e) is not None) or exchange
+            exchange = smallest_of(peer, "ordinary", lambda e: check(e) is not None, exchange)
             found = check(exchange) or found
         peer.report(Violation(found[0], found[1], exchange, case=case))
 
@@ -74,9 +76,12 @@ def _prepare(examples: int, seed: int) -> None:
 
 
 def smallest_of(
-    peer: Peer, kind: Literal["ordinary", "hostile", "malformed"], wrong: Callable[[Exchange], bool]
-) -> Exchange | None:
-    """The exchange of the smallest generated input for which `wrong` holds, if one is found within bounds."""
+    peer: Peer,
+    kind: Literal["ordinary", "hostile", "malformed"],
+    wrong: Callable[[Exchange], bool],
+    known: Exchange,
+) -> Exchange:
+    """The exchange of the smallest generated input for which `wrong` holds that is found within bounds, else `known`."""
     from rap_conformance.contract import smallest
 
     kept: dict[bytes, Exchange] = {}
@@ -92,13 +97,19 @@ def smallest_of(
             return True
         return False
 
+    start = [lenient_json(known.request_body)] if kind != "malformed" else []
     try:
         found = smallest(
-            kind, violates, seed=peer.session.options.seed, seconds=SHRINK_SECONDS, requests=SHRINK_REQUESTS
+            kind,
+            violates,
+            seed=peer.session.options.seed,
+            seconds=SHRINK_SECONDS,
+            requests=SHRINK_REQUESTS,
+            known=start,
         )
-    except ServerDied:
-        return None
-    return kept.get(repr(found).encode("ascii", "backslashreplace"))
+    except (ServerDied, NoAnswer):
+        return known
+    return kept.get(repr(found).encode("ascii", "backslashreplace"), known)
 
 
 def near_misses(call_id: str) -> list[tuple[str, str]]:

@@ -26,6 +26,7 @@ from rap_conformance.reporting.safe import terminal_text
 from rap_conformance.runner import Runner
 from rap_conformance.scenario import Record, ServerDied, scenario_of
 from rap_conformance.session import Session
+from rap_conformance.voice import Voice
 
 _STAGES = list(Stage)
 _RESULT = pytest.StashKey[Result]()
@@ -49,6 +50,9 @@ class Driver:
         self._closed = False
         self._old_handler: Any = None
         self._page: Any = None
+        # `check` turns pytest's own reporter off and lets us speak.
+        quiet = config.pluginmanager.has_plugin("terminalreporter")
+        self.voice = None if quiet else Voice(config.option.verbose)
 
     @classmethod
     def configure(cls, config: pytest.Config) -> Driver:
@@ -70,7 +74,7 @@ class Driver:
             ) from None
         if request.report_dir is not None:
             files.begin(request.report_dir, driver.session.facts.base, driver.started)
-            if config.pluginmanager.has_plugin("html"):
+            if any(config.pluginmanager.has_plugin(name) for name in ("html", "pytest_html.plugin")):
                 config.option.htmlpath = str(request.report_dir / "report.html")
                 config.option.self_contained_html = True
                 config.option.css = [*(getattr(config.option, "css", None) or []), str(html.CSS_FILE)]
@@ -110,6 +114,9 @@ class Driver:
         if session.config.option.collectonly or not self.planned:
             return (yield)
         self._old_handler = _terminate_like_interrupt()
+        options = self.request.options
+        if self.voice is not None:
+            self.voice.begins(self.session.facts.base, len(self.planned), options.seed, options.profile)
         try:
             self.session.start()
             self._look_over()
@@ -120,8 +127,8 @@ class Driver:
         except ServerDied as death:
             self.session.dead = f"{death}, in the preflight"
             self.session.causes.append(self.session.dead)
-        if self.refusal:
-            # Nothing to judge: an empty loop, so that nothing can pass.
+        if self.session.dead:
+            # Nothing can be judged: an empty loop, so that nothing can pass.
             items, session.items = session.items, []
             try:
                 result = yield
@@ -150,7 +157,13 @@ class Driver:
         requirement = item.stash.get(_REQUIREMENT, None)
         if requirement is None:
             return
+        if self.voice is not None:
+            self.voice.judging(requirement, len(self.runner.results), len(self.planned))
         result = self.runner.result(requirement, item.obj)  # type: ignore[attr-defined]
+        if self.voice is not None:
+            self.voice.judged(result)
+        if self.session.dead and result.verdict is Verdict.ERROR:
+            item.session.shouldstop = "the server is dead"
         item.stash[_RESULT] = result
         item.user_properties += [("verdict", str(result.verdict)), ("reason", terminal_text(result.reason))]
         if result.verdict is Verdict.ERROR:
@@ -198,8 +211,7 @@ class Driver:
         """Compute the run, write every report, say the verdict on the last line."""
         if session.config.option.collectonly:
             return (yield)
-        reporter = session.config.pluginmanager.get_plugin("terminalreporter")
-        if exitstatus == pytest.ExitCode.INTERRUPTED:
+        if exitstatus == pytest.ExitCode.INTERRUPTED and not self.session.dead:
             self.cut_short = "it was interrupted"
         elif exitstatus == pytest.ExitCode.INTERNAL_ERROR:
             self.exit_hint = EXIT_CRASHED
@@ -207,39 +219,44 @@ class Driver:
         if not self.planned and exitstatus not in {pytest.ExitCode.INTERRUPTED, pytest.ExitCode.INTERNAL_ERROR}:
             self.exit_hint = self.exit_hint or EXIT_BAD_INPUT
             self.refusal = self.refusal or "no scenario was collected: nothing was judged"
-        self.run = self._run(other_failures=session.testsfailed)
+        self.run = self._run()
         session.exitstatus = self.run.exit
         if self.request.report_dir is not None:
             files.write(self.request.report_dir, self.run)
         try:
             result = yield
         finally:
-            if reporter is not None and self.run.exit != EXIT_CRASHED:
-                self._say_the_end(reporter)
+            self._say_the_end(self.run, session.config.pluginmanager.get_plugin("terminalreporter"))
         return result
 
-    def _say_the_end(self, reporter: Any) -> None:
-        assert self.run is not None
+    def _say_the_end(self, run: Run, reporter: Any) -> None:
+        reports = str(self.request.report_dir) if self.request.report_dir is not None else ""
+        if self.voice is not None:
+            self.voice.ends(run, self.refusal, reports)
+            return
+        if reporter is None:
+            return
         reporter.write_line("")
         if self.refusal:
             reporter.write_line(f"rap-conformance: {terminal_text(self.refusal)}")
         else:
-            for line in terminal.summary_lines(self.run):
+            for line in terminal.summary_lines(run):
                 reporter.write_line(line)
-        if self.request.report_dir is not None:
-            reporter.write_line(f"reports: {self.request.report_dir}")
-        reporter.write_line(terminal.last_line(self.run))
+        if reports:
+            reporter.write_line(f"reports: {reports}")
+        reporter.write_line(terminal.last_line(run))
 
-    def _run(self, other_failures: int) -> Run:
-        results = tuple(self.runner.results[r.code] for r in self.planned if r.code in self.runner.results)
+    def _run(self) -> Run:
+        results = self.runner.gathered()
+        executed = len(results)
         session, options = self.session, self.request.options
         if session.dead and not self.refusal:
             self.cut_short = self.cut_short or session.dead
         if session.patience.time_is_up:
             self.cut_short = self.cut_short or f"--max-time {options.max_time:g} s was up"
-        if not results:
-            reason = self.refusal or self.cut_short or "the run ended before this was judged"
-            results = tuple(Result(r, Verdict.ERROR, reason) for r in self.planned)
+        reason = self.refusal or self.cut_short or "the run ended before this was judged"
+        judged = {result.requirement.code: result for result in results}
+        results = tuple(judged.get(r.code) or Result(r, Verdict.ERROR, reason) for r in self.planned)
         doubtful = session.facts.status_without_live and session.facts.status.state == "absent"
         verdict, code = judge(
             results,
@@ -260,7 +277,7 @@ class Driver:
                 tools=tools,
                 embedded=options.embedded,
                 authentication=self._authentication(),
-                command="" if options.embedded else self.request.config.server.command or "",
+                command="" if options.embedded else session.redactor.text(self.request.config.server.command or ""),
             ),
             revision=self.request.config.server.revision,
             catalogue=CATALOGUE_VERSION,
@@ -274,9 +291,9 @@ class Driver:
             duration=session.patience.now(),
             requests=session.probe.requests,
             planned=len(self.planned),
-            executed=sum(r.code in self.runner.results for r in self.planned),
+            executed=executed,
             causes=tuple(session.causes),
-            cut_short=self.cut_short or self.refusal,
+            cut_short=self.cut_short,
             notes=tuple(session.notes),
             configuration=redacted(self.request.config),
         )

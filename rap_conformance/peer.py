@@ -276,10 +276,20 @@ class Peer:
 
     # --- survival ------------------------------------------------------------
 
-    def survived(self, culprit: Exchange) -> None:
-        """Ask for the manifest. Raises ServerDied, naming the input, if nobody answers any more."""
-        if not self.session.answers():
-            raise ServerDied(_epitaph(culprit), culprit)
+    def survived(self, culprit: Exchange, before: Exchange | None = None, watch: float = 0.0) -> None:
+        """Ask for the manifest. Raises ServerDied, naming the input, if nobody answers any more.
+
+        A server may die a moment after it answered: `watch` looks on for so many seconds, and
+        `before`, the input before this one, is named too if it was sent just before.
+        """
+        alive = self.session.answers()
+        if alive and watch:
+            alive = not self.patience.until(lambda: not self.session.answers(), watch, every=0.05)
+        if not alive:
+            message = _epitaph(culprit)
+            if before is not None and culprit.started - before.ended < 0.3:
+                message += f"; just before it was asked {_shown(before)}"
+            raise ServerDied(message, culprit)
 
     def expect_rejected(self, exchange: Exchange, case: str, *, oversized: bool = False) -> None:
         """An input that need not be understood: any 4xx, or "not alive"; never alive, 5xx, silence or death."""
@@ -301,8 +311,12 @@ class Peer:
 
 
 def _epitaph(culprit: Exchange) -> str:
-    shown = ascii(culprit.request_body[:120].decode("utf-8", "replace"))
-    return f"the server stopped answering after {culprit.method} {culprit.url} with the body {shown}"
+    return f"the server stopped answering after {_shown(culprit)}"
+
+
+def _shown(exchange: Exchange) -> str:
+    body = ascii(exchange.request_body[:120].decode("utf-8", "replace"))
+    return f"{exchange.method} {exchange.url} with the body {body}"
 
 
 def _planted(arguments: Mapping[str, Any], canary: str) -> dict[str, Any]:

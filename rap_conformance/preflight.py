@@ -10,8 +10,8 @@ import os
 from urllib.parse import urljoin, urlsplit
 
 from rap_conformance.evidence import Exchange, Failure
-from rap_conformance.peer import Call, Peer, encode, fresh, query
-from rap_conformance.peers.probe import NoAnswer, slowed_down
+from rap_conformance.peer import Peer, encode, fresh, query
+from rap_conformance.peers.probe import NoAnswer
 from rap_conformance.presence import Pair, Presence, State, decide
 from rap_conformance.scenario import ServerDied, Trouble, Untested
 from rap_conformance.session import Session, parse_manifest
@@ -28,7 +28,7 @@ class NobodyHome(Exception):
 
 def preflight(session: Session, peer: Peer) -> None:
     """Fill in the session's facts. Raises NobodyHome, ServerDied."""
-    _discover(session, peer)
+    _discover(session)
     if session.facts.manifest is None:
         session.facts.no_calls = "discovery gave no manifest, so no tool is known"
         if session.facts.discovery is not None and session.facts.discovery.status is None:
@@ -37,10 +37,10 @@ def preflight(session: Session, peer: Peer) -> None:
     _callback(session, peer)
 
 
-def _discover(session: Session, peer: Peer) -> None:
+def _discover(session: Session) -> None:
     facts = session.facts
     try:
-        exchange = peer.discover()
+        exchange = session.probe.send("GET", facts.discovery_url)
     except NoAnswer as trouble:
         raise NobodyHome(str(trouble)) from trouble
     if exchange.failure in NOBODY_HOME and exchange.status is None:
@@ -81,7 +81,7 @@ def _ask_both(session: Session, peer: Peer, method: str, body: bytes, paths: tup
 def survive(session: Session, peer: Peer, exchange: Exchange) -> None:
     """After an input: is the server still there? One that we started is started again, else ServerDied."""
     try:
-        peer.survived(exchange)
+        peer.survived(exchange, watch=0.15)
     except ServerDied as death:
         if session.supervisor is None:
             raise
@@ -98,6 +98,7 @@ def _status(session: Session, peer: Peer) -> None:
     call_id, thread = fresh(), fresh("thread")
     body = encode(query(call_id, thread))
     pairs = [_ask_both(session, peer, "POST", body, paths)]
+    plain = pairs[0][0].status
     ids = [call_id, thread]
 
     def known() -> bool:
@@ -106,7 +107,8 @@ def _status(session: Session, peer: Peer) -> None:
     if not known():
         pairs.append(_ask_both(session, peer, "GET", b"", paths))
     if not known():
-        facts.status_without_live = True
+        # A server that answers 404 for ids it does not know looks absent as long as nothing is live.
+        facts.status_without_live = plain == 404
         try:
             call = peer.invoke("pending")
         except (Untested, Trouble):
@@ -163,6 +165,3 @@ def target_name(session: Session) -> str:
     """The server's own name, or "" if it has none."""
     name = (session.facts.manifest or {}).get("name")
     return name if isinstance(name, str) else ""
-
-
-__all__ = ["Call", "NobodyHome", "preflight", "slowed_down", "survive", "target_name"]

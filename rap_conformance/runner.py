@@ -66,6 +66,11 @@ class Runner:
         self.results[requirement.code] = outcome
         return outcome
 
+    def gathered(self) -> tuple[Result, ...]:
+        """Every result there is, also of scenarios that ran beside others and were not asked for yet."""
+        early = {c: f.result() for c, f in self._futures.items() if f.done() and not f.cancelled()}
+        return tuple({**early, **self.results}.values())
+
     def settle(self) -> None:
         """Wait until nothing runs beside: floods and killers must not meet other scenarios' calls."""
         for future in self._futures.values():

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from rap_conformance.evidence import Exchange, Failure
 from rap_conformance.peer import JSON, Call, Peer, encode, fresh
-from rap_conformance.peers.supervisor import CommandFailed
+from rap_conformance.peers.supervisor import CommandFailed, listens
 from rap_conformance.scenario import Trouble, Untested, Violation, scenario
 from rap_conformance.wire import means_alive
 
@@ -102,7 +102,7 @@ def test_ready_first(peer: Peer) -> None:
     probe = peer.session.probe
     parts = urlsplit(facts.base)
     open_at = peer.patience.until(
-        lambda: probe.listens(parts.hostname or "", parts.port or 80) or not supervisor.running, 30.0, every=0.005
+        lambda: listens(parts.hostname or "", parts.port or 80) or not supervisor.running, 30.0, every=0.005
     )
     if not open_at or not supervisor.running:
         raise CommandFailed("did not start again: " + supervisor.output()[-200:])

@@ -72,18 +72,19 @@ def survive_all(
     peer: Peer, inputs: Iterator[Labelled], generated: str, kind: Literal["hostile", "malformed"]
 ) -> None:
     """Judge each input, and after each look whether the server is still there."""
+    before: Exchange | None = None
     for case, exchange in inputs:
         peer.session.provoked.append(exchange)
-        peer.survived(exchange)
+        peer.survived(exchange, before)
+        before = exchange
         oversized = len(exchange.request_body) >= BIG
         try:
             peer.expect_rejected(exchange, case, oversized=oversized)
         except Violation as violation:
             if case == generated and not any(f.case == case for f in peer.record.findings):
 
-                smaller = smallest_of(peer, kind, lambda candidate: not rejected(peer, candidate))
-                if smaller is not None:
-                    violation.exchanges = (smaller,)
+                smaller = smallest_of(peer, kind, lambda candidate: not rejected(peer, candidate), exchange)
+                violation.exchanges = (smaller,)
             peer.report(violation)
 
 

@@ -132,14 +132,6 @@ class Probe:
                 raise NoAnswer(f"{method} {url}: still {exchange.status} after {within:g} s of slowing down")
             self.patience.pace(pause)
 
-    def listens(self, host: str, port: int) -> bool:
-        """Whether a connection to the port is accepted."""
-        try:
-            with socket.create_connection((host, port), timeout=1.0):
-                return True
-        except OSError:
-            return False
-
     def unfinished(self, url: str, start: bytes, *, announced: int, within: float) -> Exchange:
         """A POST whose body stops short of the announced length, abandoned after `within` seconds."""
         parts = urlsplit(url)

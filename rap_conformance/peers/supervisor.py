@@ -8,15 +8,17 @@ from __future__ import annotations
 
 import contextlib
 import os
+import random
 import shlex
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-from rap_conformance.peers.patience import Patience
+from rap_conformance.peers.patience import Halted, Patience
 from rap_conformance.peers.receiver import free_socket
 from rap_conformance.peers.redaction import Redactor
 
@@ -36,10 +38,27 @@ def split_command(command: str) -> list[str]:
 
 
 def free_port(host: str = "127.0.0.1") -> int:
-    """A port nobody listens on right now."""
-    with free_socket(host, 0) as bound:
-        port: int = bound.getsockname()[1]
+    """A port nobody listens on right now, below those that systems give to outgoing connections.
+
+    A client that keeps trying a port of that range until somebody listens may be connected to itself.
+    """
+    ports = random.SystemRandom().sample(range(20_000, 32_000), 200)
+    for port in ports:
+        try:
+            free_socket(host, port).close()
+        except OSError:
+            continue
         return port
+    raise OSError("no free port between 20000 and 32000")
+
+
+def listens(host: str, port: int) -> bool:
+    """Whether a connection to the port is accepted, by somebody other than ourselves."""
+    try:
+        with socket.create_connection((host, port), timeout=1.0) as made:
+            return bool(made.getsockname() != made.getpeername())
+    except OSError:
+        return False
 
 
 def run_command(command: str, within: float) -> tuple[int, str]:
@@ -73,6 +92,7 @@ class Supervisor:
     ) -> None:
         self._patience = patience
         self._redactor = redactor
+        self._host = host
         self.port = free_port(host)
         self._words = [word.replace("{port}", str(self.port)) for word in split_command(command)]
         self._environment = environment
@@ -116,9 +136,12 @@ class Supervisor:
         return None if self._process is None else self._process.poll()
 
     def kill(self) -> None:
-        """End the process at once, with everything it started."""
+        """End the process at once, with everything it started, and see that its port is free."""
         self._signal(getattr(signal, "SIGKILL", signal.SIGTERM))
         self._reap(10.0)
+        # The kernel may take a moment to close what a killed process listened on.
+        with contextlib.suppress(Halted):
+            self._patience.until(lambda: not listens(self._host, self.port), within=10.0)
 
     def stop(self, within: float = 3.0) -> None:
         """Ask the process to end; kill it if it has not after `within` seconds."""
