@@ -50,9 +50,7 @@ class Driver:
         self._closed = False
         self._old_handler: Any = None
         self._page: Any = None
-        # `check` turns pytest's own reporter off and lets us speak.
-        quiet = config.pluginmanager.has_plugin("terminalreporter")
-        self.voice = None if quiet else Voice(config.option.verbose)
+        self.voice: Voice | None = None
 
     @classmethod
     def configure(cls, config: pytest.Config) -> Driver:
@@ -115,6 +113,9 @@ class Driver:
             return (yield)
         self._old_handler = _terminate_like_interrupt()
         options = self.request.options
+        if not self.config.pluginmanager.has_plugin("terminalreporter"):
+            # `check` turns pytest's own reporter off and lets us speak.
+            self.voice = Voice(self.config.option.verbose)
         if self.voice is not None:
             self.voice.begins(self.session.facts.base, len(self.planned), options.seed, options.profile)
         try:

@@ -22,6 +22,9 @@ from rap_conformance.wire import means_alive
 if TYPE_CHECKING:
     from rap_conformance.session import Session
 
+MOST_SILENCES = 10
+"""Requests in a row without an answer after which scenarios ask no more: each costs a whole time-out."""
+
 JSON: Headers = (("Content-Type", "application/json"),)
 
 
@@ -127,10 +130,13 @@ class Peer:
     def send(self, method: str, url: str, body: bytes | Iterable[bytes] = b"", **how: Any) -> Exchange:
         """One exchange; `how` as for Probe.send."""
         self.patience.check()
+        if self.session.silences >= MOST_SILENCES:
+            raise Trouble(f"the server left {MOST_SILENCES} requests in a row without an answer, so no more are made")
         before = self.session.last
         exchange = self.session.probe.send(method, url, body, **how)
         self.record.exchanges += 1
         self.session.last = exchange
+        self.session.silences = self.session.silences + 1 if exchange.failure is Failure.TIMEOUT else 0
         if exchange.failure is Failure.REFUSED and url.startswith(self.session.facts.base):
             if not self.session.answers():
                 raise ServerDied(_epitaph(before) if before else f"nobody answers at {url} any more", before)

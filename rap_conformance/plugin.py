@@ -104,10 +104,25 @@ def _wanted(config: pytest.Config) -> bool:
     return False
 
 
+def _refuse_misleading_path(config: pytest.Config) -> None:
+    """Refuse `--rap-report-dir /a/path`: before plugins are loaded, pytest takes the path for its root."""
+    here = config.invocation_params.dir.resolve()
+    for name in ("rap_report_dir", "rap_config"):
+        value = config.getoption(name)
+        alone = value is not None and str(value) in map(str, config.invocation_params.args)
+        if alone and config.rootpath != here and config.rootpath not in here.parents:
+            option = "--" + name.replace("_", "-")
+            raise pytest.UsageError(
+                f"{option}: pytest took {str(value)!a} for the root of its tests; write it with an equals sign: "
+                f"{option}={value}"
+            )
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
     """Refuse bad input in one line, and set up the run if this is one of ours."""
     config.addinivalue_line("markers", "rap(code): the scenario of a RAP requirement")
+    _refuse_misleading_path(config)
     if not _wanted(config) or config.getoption("help", False) or hasattr(config, "workerinput"):
         return
     from rap_conformance.driver import Driver

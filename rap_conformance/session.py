@@ -94,6 +94,7 @@ class Session:
         self.notes: list[str] = []
         self.dead = ""
         self.last: Exchange | None = None
+        self.silences = 0
         self.provoked: list[Exchange] = []
         self._made: dict[str, Any] = {}
         self._once_lock = threading.Lock()

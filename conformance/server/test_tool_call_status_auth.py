@@ -5,6 +5,7 @@ Specification: "Tool Call Status Check", section "Security Considerations".
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from math import comb
 from statistics import median
 from urllib.parse import urlsplit
@@ -95,15 +96,19 @@ def test_authentic_only(peer: Peer) -> None:
 
 
 def rejections(peer: Peer) -> list[tuple[str, list[Exchange], list[Exchange]]]:
-    """For each kind of rejected caller: rejections about a live call, and about unknown ones."""
+    """For each kind of rejected caller: rejections about a live call, and about unknown ones around them.
+
+    So a header that changes with time alone changes for the unknown ones as well.
+    """
     kinds = [("no credentials", NOBODY)]
     wrong = [(name, f"{value.partition(' ')[0]} rapc-wrong-credential") for name, value in need_headers(peer)]
     kinds.append(("wrong credentials", Credentials(tuple(wrong))))
     questions = []
     for title, who in kinds:
         for number in range(3):
-            questions.append((f"{title}/live/{number}", lambda call, w=who: rejected_asking(peer, w, call)))
             questions.append((f"{title}/unknown/{number}", lambda _, w=who: rejected_asking(peer, w)))
+            questions.append((f"{title}/live/{number}", lambda call, w=who: rejected_asking(peer, w, call)))
+        questions.append((f"{title}/unknown/last", lambda _, w=who: rejected_asking(peer, w)))
     answers: list[Labelled] = peer.while_pending(questions)[1]
     return [
         (
@@ -134,20 +139,29 @@ def features(exchange: Exchange) -> dict[str, object]:
 @scenario("TCS012", overlap=True)
 def test_no_existence_oracle(peer: Peer) -> None:
     """A rejection about a live call is like one about an unknown call."""
-    for title, alive, unknown in rejections(peer):
+    seen = rejections(peer)
+    if list(telling(seen)):
+        # What differs by chance, as between the machines behind one address, hardly does so twice.
+        again = rejections(peer)
+        seen = [(t, a + more[1], u + more[2]) for (t, a, u), more in zip(seen, again, strict=True)]
+    for violation in telling(seen):
+        peer.report(violation)
+
+
+def telling(seen: list[tuple[str, list[Exchange], list[Exchange]]]) -> Iterator[Violation]:
+    """Whatever all rejections about unknown calls have in common and those about a live call have not."""
+    for title, alive, unknown in seen:
         ours, theirs = [features(e) for e in alive], [features(e) for e in unknown]
         names = {name for seen in (*ours, *theirs) for name in seen}
         for name in sorted(names):
             mine, other = ({repr(seen.get(name)) for seen in group} for group in (ours, theirs))
             if len(other) == 1 and mine != other:
-                peer.report(
-                    Violation(
-                        f"the {name} of a rejection about an unknown call: {next(iter(other))[:80]}",
-                        ", ".join(sorted(value[:80] for value in mine)),
-                        next(e for e in alive if repr(features(e).get(name)) not in other),
-                        unknown[0],
-                        case=f"{title}: another {name.split()[0]} for a live call",
-                    )
+                yield Violation(
+                    f"the {name} of a rejection about an unknown call: {next(iter(other))[:80]}",
+                    ", ".join(sorted(value[:80] for value in mine)),
+                    next(e for e in alive if repr(features(e).get(name)) not in other),
+                    unknown[0],
+                    case=f"{title}: another {name.split()[0]} for a live call",
                 )
 
 

@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from rap_conformance.corpus import live, ordinary
 from rap_conformance.evidence import Exchange
 from rap_conformance.leaks import OF_THE_BODY, VOLATILE_HEADERS, leaked, members
-from rap_conformance.peer import Call, Peer, fresh
+from rap_conformance.peer import Call, Peer, Question, fresh
 from rap_conformance.scenario import Untested, Violation, scenario
 from rap_conformance.wire import means_alive
 
@@ -152,39 +152,62 @@ def subscriptions_unchanged(peer: Peer) -> None:
 def test_nothing_but_alive(peer: Peer) -> None:
     """No byte tells anything about the call: no secret of it comes back, and only `alive` differs for live calls."""
     with peer.part("live calls"):
-        first = peer.invoke("pending")
-        unknown = [peer.ask(fresh(), first.thread) for _ in range(3)]
-        questions = [("one live call", peer.ask_about)] * 2 + [("another", lambda _: peer.ask_about(first))]
-        call, answers = peer.while_pending(questions)
-        result = peer.need_result(first)
-        alive = [e for _, e in answers if e.ended < result.arrived - peer.slack] + [e for _, e in live(peer)]
-        for exchange in alive:
-            if what := leaked(exchange, [call, first, *peer.session.calls]):
-                raise Violation("nothing about the call", f"{what} in the answer", exchange, case="a live call's secrets")
-        compare(peer, alive, unknown)
+        alive, unknown = side_by_side(peer)
+        everything = alive + [e for _, e in live(peer)]
+        for exchange in everything:
+            if what := leaked(exchange, peer.session.calls):
+                expected, got = "nothing about the call", f"{what} in the answer"
+                raise Violation(expected, got, exchange, case="a live call's secrets")
+        if found := another_member(everything, unknown):
+            raise found
+        if another_header(alive, unknown):
+            # What differs by chance, as between the machines behind one address, hardly does so twice.
+            again = side_by_side(peer)
+            if found := another_header(alive + again[0], unknown + again[1]):
+                raise found
     with peer.part("planted secrets"):
         for case, exchange in ordinary(peer):
             if what := leaked(exchange, peer.session.calls):
                 raise Violation("nothing about any call", f"{what} in the answer", exchange, case=case)
 
 
-def compare(peer: Peer, alive: list[Exchange], unknown: list[Exchange]) -> None:
-    """Members and headers that are there, or differ, for live calls only."""
+def side_by_side(peer: Peer) -> tuple[list[Exchange], list[Exchange]]:
+    """Answers about two live calls, and about unknown ones before, between and after them.
+
+    So a header that changes with time alone, such as a server's uptime, changes for the unknown ones as well.
+    """
+    first = peer.invoke("pending")
+    questions: list[Question] = [("unknown", lambda call: peer.ask(fresh(), call.thread))]
+    for title, ask in (("live", peer.ask_about), ("other", lambda _: peer.ask_about(first))) * 2:
+        questions += [(title, ask), questions[0]]
+    answers = peer.while_pending(questions)[1]
+    over = peer.need_result(first).arrived - peer.slack
+    alive = [e for title, e in answers if title == "live" or (title == "other" and e.ended < over)]
+    return alive, [e for title, e in answers if title == "unknown"]
+
+
+def another_member(alive: list[Exchange], unknown: list[Exchange]) -> Violation | None:
+    """A member of the body that is there for live calls only."""
     known = set.union(*(members(e) for e in unknown))
     for exchange in alive:
         if extra := members(exchange) - known - {"alive"}:
             names = ", ".join(ascii(name)[:40] for name in sorted(extra)[:5])
-            raise Violation(
+            return Violation(
                 "the members of an answer about an unknown id",
                 f"also {names}",
                 exchange,
                 unknown[0],
                 case="a member for live calls only",
             )
+    return None
+
+
+def another_header(alive: list[Exchange], unknown: list[Exchange]) -> Violation | None:
+    """A header that is there for live calls only, or differs for them while all unknown ones share it."""
     for name in sorted({k.lower() for e in alive for k, _ in e.response_headers} - VOLATILE_HEADERS):
         theirs, ours = ({e.header(name) for e in group} for group in (unknown, alive))
         if theirs == {None}:
-            raise Violation(
+            return Violation(
                 "the headers of an answer about an unknown id",
                 f"also {ascii(name)[:60]}",
                 next(e for e in alive if e.header(name) is not None),
@@ -195,10 +218,11 @@ def compare(peer: Peer, alive: list[Exchange], unknown: list[Exchange]) -> None:
         if name in OF_THE_BODY and not varies:
             continue
         if varies or (len(theirs) == 1 and len(ours) == 1 and theirs != ours):
-            raise Violation(
+            return Violation(
                 f"{name}: {str(next(iter(theirs)))[:60]!a}, as for unknown ids",
                 ", ".join(ascii(str(value)[:60]) for value in sorted(map(str, ours))[:3]),
-                alive[0],
+                next(e for e in alive if e.header(name) not in theirs),
                 unknown[0],
                 case="a header that differs for live calls",
             )
+    return None

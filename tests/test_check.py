@@ -1,0 +1,211 @@
+"""`rap-conformance check` as its users meet it: bad input, nobody there, interruption, what is left behind."""
+
+from __future__ import annotations
+
+import json
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.support import QUICK, command, environment, run, unused_port
+
+REFERENCE = f'"{sys.executable}" -m rap_conformance serve --port {{port}}'
+NOWHERE = "http://127.0.0.1:1"
+
+BAD_INPUT = {
+    "unknown-key": (["--config", "key.toml"], "urll", "url"),
+    "wrong-type": (["--config", "type.toml"], "server.url", "3"),
+    "unreadable-file": (["--config", "absent.toml"], "absent.toml", "read"),
+    "not-toml": (["--config", "broken.toml"], "broken.toml", "line"),
+    "url-without-scheme": (["--server-url", "127.0.0.1:3001"], "--server-url", "http"),
+    "empty-url": (["--server-url", ""], "--server-url", "http"),
+    "variable-not-set": (["--server-url", NOWHERE, "--auth-header", "A: env:RAPC_NOT_SET"], "RAPC_NOT_SET", "set"),
+    "unknown-requirement": (["--server-url", NOWHERE, "--requirement", "TCS999"], "TCS999", "list"),
+    "two-targets": (["--server-url", NOWHERE, "--server-cmd", "x {port}"], "--server-url", "--server-cmd"),
+    "no-target": ([], "--server-url", "--server-cmd"),
+    "unknown-option": (["--server-url", NOWHERE, "--no-such"], "--no-such", "option"),
+    "workers": (["--server-url", NOWHERE, "-n", "2"], "-n", "option"),
+    "unknown-profile": (["--server-url", NOWHERE, "--profile", "slow"], "slow", "quick"),
+    "seed": (["--server-url", NOWHERE, "--seed", "x"], "--seed", "whole number"),
+    "max-time": (["--server-url", NOWHERE, "--max-time", "-3"], "--max-time", "seconds"),
+    "gentle-and-not": (["--server-url", NOWHERE, "--gentle", "--not-gentle"], "--gentle", "--not-gentle"),
+    "credentials-and-none": (["--server-url", NOWHERE, "--no-auth", "--auth-header", "A: b"], "--no-auth", "credentials"),
+}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "key.toml").write_text('[server]\nurll = "http://127.0.0.1:1"\n')
+    (tmp_path / "type.toml").write_text("[server]\nurl = 3\n")
+    (tmp_path / "broken.toml").write_text("[server\n")
+    return tmp_path
+
+
+@pytest.mark.parametrize("name", BAD_INPUT)
+def test_bad_input_is_one_line_and_exit_4(name: str, folder: Path) -> None:
+    arguments, *words = BAD_INPUT[name]
+    outcome = run(folder, "check", *arguments)
+    assert outcome.exit == 4, outcome.out + outcome.err
+    lines = [line for line in (outcome.out + outcome.err).splitlines() if line.strip()]
+    assert len(lines) == 1, lines
+    for word in words:
+        assert word in lines[0]
+    assert not (folder / "reports" / "report.html").exists()
+
+
+def test_an_address_in_use_is_bad_input(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        address = f"127.0.0.1:{taken.getsockname()[1]}"
+        outcome = run(tmp_path, "check", "--server-url", NOWHERE, "--callback-bind", address)
+    assert outcome.exit == 4
+    assert address in outcome.err
+    assert "in use" in outcome.err
+
+
+def test_a_command_that_exits_at_once_shows_its_last_lines(tmp_path: Path) -> None:
+    (tmp_path / "server.py").write_text("print('cannot find the database'); raise SystemExit(3)")
+    outcome = run(tmp_path, "check", "--server-cmd", f'"{sys.executable}" server.py {{port}}')
+    assert outcome.exit == 4
+    assert "status 3" in outcome.out
+    assert "cannot find the database" in outcome.out
+    assert not any(verdict == "pass" for verdict in outcome.verdicts().values())
+
+
+def test_nobody_there_is_exit_6_without_a_pass_and_without_stale_reports(tmp_path: Path) -> None:
+    reports = tmp_path / "reports"
+    reports.mkdir()
+    for name in ("report.html", "junit.xml"):
+        (reports / name).write_text("yesterday: 93 % passed")
+    (reports / "mine.txt").write_text("not yours")
+    outcome = run(tmp_path, "check", "--server-url", f"http://127.0.0.1:{unused_port()}")
+    assert outcome.exit == 6
+    assert "nobody answers" in outcome.out
+    assert outcome.report["verdict"] == "incomplete"
+    assert outcome.report["exit"] == 6
+    assert outcome.report["counts"]["pass"] == 0
+    for path in reports.iterdir():
+        assert "93 %" not in path.read_text("utf-8")
+    assert (reports / "mine.txt").read_text() == "not yours"
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["SIGINT", "SIGTERM"])
+def test_an_interrupted_run_writes_its_reports(number: signal.Signals, tmp_path: Path) -> None:
+    port = unused_port()
+    server = subprocess.Popen(command("serve", "--port", str(port)), env=environment())
+    try:
+        _until_answered(port)
+        running = subprocess.Popen(
+            command("check", "--server-url", f"http://127.0.0.1:{port}", "--no-auth", "--profile", "thorough"),
+            cwd=tmp_path,
+            env=environment(),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+        report = tmp_path / "reports" / "report.json"
+        deadline = time.monotonic() + 30
+        while not report.exists() and time.monotonic() < deadline:
+            time.sleep(0.02)
+        assert json.loads(report.read_text())["verdict"] == "incomplete", "said before anything was judged"
+        time.sleep(1.0)  # somewhere in the middle: where exactly decides nothing
+        running.send_signal(number)
+        out, err = running.communicate(timeout=30)
+        assert running.returncode == 7, out + err
+        said = json.loads(report.read_text())
+        assert said["verdict"] == "incomplete"
+        assert "interrupted" in said["cut_short"]
+        assert (tmp_path / "reports" / "report.html").exists()
+        assert b"Traceback" not in out + err
+        # We left the server as we found it: it still answers.
+        _until_answered(port)
+    finally:
+        server.terminate()
+        server.wait(10)
+
+
+def test_a_killed_run_leaves_no_stale_verdict_and_no_server(tmp_path: Path) -> None:
+    running = subprocess.Popen(
+        command("check", "--server-cmd", REFERENCE, "--no-auth"),
+        cwd=tmp_path,
+        env=environment(),
+        stdout=subprocess.PIPE,
+    )
+    assert running.stdout is not None
+    first = running.stdout.readline().decode()
+    port = int(first.split("http://127.0.0.1:")[1].split()[0])
+    _until_answered(port)
+    running.kill()
+    running.communicate(timeout=10)
+    assert json.loads((tmp_path / "reports" / "report.json").read_text())["verdict"] == "incomplete"
+    deadline = time.monotonic() + 10
+    while _listens(port) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert not _listens(port), "the server that the suite started outlived it"
+
+
+def test_max_time_ends_the_run_as_incomplete(tmp_path: Path) -> None:
+    outcome = run(tmp_path, "check", "--server-cmd", REFERENCE, "--no-auth", "--max-time", "2", *QUICK)
+    assert outcome.exit == 7
+    assert "--max-time" in outcome.last
+    assert outcome.report["duration_s"] < 12
+
+
+def test_a_selection_is_partial_and_strict_makes_that_exit_7(tmp_path: Path) -> None:
+    arguments = ("check", "--server-cmd", REFERENCE, "--no-auth", "--requirement", "dsc00[1-5]", *QUICK)
+    outcome = run(tmp_path, *arguments)
+    assert (outcome.exit, outcome.report["verdict"]) == (0, "partial")
+    assert set(outcome.verdicts().values()) == {"pass"}
+    assert run(tmp_path, *arguments, "--strict").exit == 7
+
+
+def test_no_report_leaves_nothing_behind(tmp_path: Path) -> None:
+    outcome = run(
+        tmp_path, "check", "--server-cmd", REFERENCE, "--no-auth", "--no-report", "--requirement", "DSC002", *QUICK
+    )
+    assert outcome.exit == 0
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_configuration_file_of_the_folder_is_found(tmp_path: Path) -> None:
+    (tmp_path / "rap-conformance.toml").write_text(
+        f"[server]\ncommand = '''{REFERENCE}'''\n[scenario.quick]\noperation = 'echo'\narguments = {{ text = 'x' }}\n"
+    )
+    outcome = run(tmp_path, "check", "--no-auth", "--requirement", "TCS006", *QUICK)
+    assert outcome.verdicts() == {"TCS006": "pass"}
+
+
+def test_gentle_neither_floods_nor_kills(tmp_path: Path) -> None:
+    outcome = run(
+        tmp_path, "check", "--server-cmd", REFERENCE, "--no-auth", "--gentle", "--requirement", "TCS01[349]", *QUICK
+    )
+    assert outcome.verdicts() == {"TCS013": "untested", "TCS014": "untested", "TCS019": "untested"}
+
+
+def test_list_and_explain_need_no_server(tmp_path: Path) -> None:
+    listed = run(tmp_path, "list", "--json")
+    assert listed.exit == 0
+    codes = [entry["code"] for entry in json.loads(listed.out)]
+    assert "TCS037" in codes
+    explained = run(tmp_path, "explain", "tcs004")
+    assert explained.exit == 0
+    assert "unknown-not-alive" in explained.out
+    assert run(tmp_path, "explain", "TCS999").exit == 4
+
+
+def _listens(port: int) -> bool:
+    try:
+        socket.create_connection(("127.0.0.1", port), timeout=1).close()
+    except OSError:
+        return False
+    return True
+
+
+def _until_answered(port: int) -> None:
+    deadline = time.monotonic() + 20
+    while not _listens(port):
+        assert time.monotonic() < deadline, "the server did not start"
+        time.sleep(0.02)

@@ -1,0 +1,114 @@
+"""The plugin in other people's pytest runs, and a run of ours under plain pytest."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.support import environment, unused_port
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def pytest_in(folder: Path, *arguments: str, **more: str) -> subprocess.CompletedProcess[str]:
+    """Run pytest from a folder, with the plugin registered as an installation does it."""
+    return subprocess.run(
+        [sys.executable, "-m", "pytest", *arguments],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+        env=environment(**more),
+        stdin=subprocess.DEVNULL,
+    )
+
+
+def test_importing_the_plugin_imports_nothing_heavy() -> None:
+    code = (
+        "import sys, rap_conformance.plugin; "
+        "heavy = {'httpx', 'hypothesis', 'schemathesis', 'starlette', 'uvicorn', 'jsonschema', 'typer', 'rich'}; "
+        "sys.exit(', '.join(sorted(heavy & set(sys.modules))) or 0)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=ROOT)
+    assert done.returncode == 0, done.stderr
+
+
+def test_other_peoples_runs_are_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "conformance").mkdir()
+    (tmp_path / "conformance" / "__init__.py").write_text("THEIRS = True")
+    (tmp_path / "test_theirs.py").write_text(
+        "import conformance\n\ndef test_it():\n    assert conformance.THEIRS\n"
+    )
+    done = pytest_in(tmp_path, "-q")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "1 passed" in done.stdout
+    assert "requirement" not in done.stdout
+    assert not (tmp_path / "reports").exists()
+
+
+def test_the_options_are_in_the_help_of_every_run(tmp_path: Path) -> None:
+    done = pytest_in(tmp_path, "--help")
+    for option in ("--server-url", "--server-cmd", "--rap-strict", "--rap-profile", "--rap-requirement"):
+        assert option in done.stdout
+
+
+def test_inside_a_project_of_ones_own_nobody_there_is_exit_6(tmp_path: Path) -> None:
+    (tmp_path / "test_theirs.py").write_text("def test_it():\n    raise AssertionError('must not run')\n")
+    url = f"http://127.0.0.1:{unused_port()}"
+    done = pytest_in(tmp_path, "--pyargs", "conformance.server", "--server-url", url, PYTHONPATH=str(ROOT))
+    assert done.returncode == 6, done.stdout + done.stderr
+    assert "nobody answers" in done.stdout
+    assert "passed" not in done.stdout
+    assert done.stdout.strip().splitlines()[-1].startswith("incomplete")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "word"),
+    [
+        (["-n", "2"], "one process"),
+        (["--rap-level", "may"], "must, should"),
+        (["--server-url", ""], "http"),
+        (["--rap-requirement", "NOPE"], "NOPE"),
+        (["--rap-report-dir=/dev/null/x"], "--report-dir"),
+    ],
+    ids=lambda value: value[0] if isinstance(value, list) else None,
+)
+def test_bad_input_in_the_checkout_is_one_line_and_exit_4(arguments: list[str], word: str, tmp_path: Path) -> None:
+    folder = [] if "--rap-report-dir=/dev/null/x" in arguments else [f"--rap-report-dir={tmp_path}"]
+    done = pytest_in(ROOT, "-p", "no:cacheprovider", "conformance", *folder, *arguments)
+    assert done.returncode == 4, done.stdout + done.stderr
+    lines = [line for line in done.stderr.splitlines() if line.strip()]
+    assert len(lines) == 1, lines
+    assert word in lines[0]
+    assert not os.listdir(tmp_path)
+
+
+def test_a_separate_path_that_pytest_takes_for_its_root_is_refused(tmp_path: Path) -> None:
+    done = pytest_in(ROOT, "-p", "no:cacheprovider", "--rap-report-dir", str(tmp_path))
+    assert done.returncode == 4, done.stdout + done.stderr
+    assert "equals sign" in done.stderr
+
+
+def test_the_embedded_server_under_plain_pytest(tmp_path: Path) -> None:
+    done = pytest_in(
+        ROOT, "-p", "no:cacheprovider", "--rap-requirement", "DSC00[1-5]", f"--rap-report-dir={tmp_path}"
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "5 passed" in done.stdout
+    assert "embedded reference server" in done.stdout
+    assert done.stdout.strip().splitlines()[-1].startswith("partial")
+    assert {path.name for path in tmp_path.iterdir()} >= {"report.html", "report.json", "junit.xml"}
+
+
+def test_collecting_only_asks_nobody(tmp_path: Path) -> None:
+    url = f"http://127.0.0.1:{unused_port()}"
+    done = pytest_in(
+        ROOT, "-p", "no:cacheprovider", "--collect-only", "-q", "--server-url", url, f"--rap-report-dir={tmp_path}"
+    )
+    assert "test_ok_json" in done.stdout
+    assert done.returncode == 0
