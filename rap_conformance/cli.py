@@ -53,22 +53,36 @@ def _root(
 
 @app.command()
 def check(
-    server_url: Annotated[str | None, typer.Option(metavar="URL", help="Base URL of the server under test.")] = None,
+    server_url: Annotated[
+        str | None, typer.Option(metavar="URL", help="Base URL of the server under test.")
+    ] = None,
     server_cmd: Annotated[
         str | None,
-        typer.Option(metavar="CMD", help="Command that starts it; {port} is replaced; it may be killed and restarted."),
+        typer.Option(
+            metavar="CMD", help="Command that starts it; {port} is replaced; it may be killed and restarted."
+        ),
     ] = None,
     config: Annotated[
         str | None,
-        typer.Option(metavar="FILE", help="Configuration; else rap-conformance.toml or pyproject.toml of this folder."),
+        typer.Option(
+            metavar="FILE", help="Configuration; else rap-conformance.toml or pyproject.toml of this folder."
+        ),
     ] = None,
     auth_header: Annotated[
         list[str] | None,
-        typer.Option(metavar="'NAME: VALUE'", help="Credentials; env:NAME as value reads the environment; repeatable."),
+        typer.Option(
+            metavar="'NAME: VALUE'", help="Credentials; env:NAME as value reads the environment; repeatable."
+        ),
     ] = None,
-    no_auth: Annotated[bool, typer.Option("--no-auth", help="Declare a trusted network without authentication.")] = False,
-    callback_bind: Annotated[str | None, typer.Option(metavar="HOST:PORT", help="Where the receiver listens.")] = None,
-    callback_url: Annotated[str | None, typer.Option(metavar="URL", help="How the server reaches the receiver.")] = None,
+    no_auth: Annotated[
+        bool, typer.Option("--no-auth", help="Declare a trusted network without authentication.")
+    ] = False,
+    callback_bind: Annotated[
+        str | None, typer.Option(metavar="HOST:PORT", help="Where the receiver listens.")
+    ] = None,
+    callback_url: Annotated[
+        str | None, typer.Option(metavar="URL", help="How the server reaches the receiver.")
+    ] = None,
     invoke: Annotated[
         str | None, typer.Option(metavar="none|read-only|configured|any", help="Which tools may be called.")
     ] = None,
@@ -76,14 +90,20 @@ def check(
         list[str] | None, typer.Option(metavar="CODE", help="Judge only this one; globs (TCS*); repeatable.")
     ] = None,
     level: Annotated[str, typer.Option(metavar="must|should", help="What fails the gate.")] = "must",
-    strict: Annotated[bool, typer.Option("--strict", help="A MUST that was not exercised fails the gate (exit 7).")] = False,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="A MUST that was not exercised fails the gate (exit 7).")
+    ] = False,
     profile: Annotated[
         str, typer.Option(metavar="quick|standard|thorough", help="20, 100 or 1000 generated examples each.")
     ] = "standard",
     seed: Annotated[str | None, typer.Option(metavar="N", help="Repeat a run's generated examples.")] = None,
-    gentle: Annotated[bool, typer.Option("--gentle", help="No floods, no inputs that may kill a server.")] = False,
+    gentle: Annotated[
+        bool, typer.Option("--gentle", help="No floods, no inputs that may kill a server.")
+    ] = False,
     not_gentle: Annotated[bool, typer.Option("--not-gentle", help="The owner consents to both.")] = False,
-    max_time: Annotated[str | None, typer.Option(metavar="SECONDS", help="End the run then, as incomplete.")] = None,
+    max_time: Annotated[
+        str | None, typer.Option(metavar="SECONDS", help="End the run then, as incomplete.")
+    ] = None,
     report_dir: Annotated[str, typer.Option(metavar="DIR", help="Where reports go.")] = "reports",
     no_report: Annotated[bool, typer.Option("--no-report", help="Write no reports.")] = False,
     quiet: Annotated[int, typer.Option("-q", "--quiet", count=True, help="Say less.")] = 0,
@@ -107,7 +127,9 @@ def check(
     if config is None:
         config = _default_config()
     if server_url is None and server_cmd is None and not _names_target(config):
-        raise BadInput("no target: give --server-url URL or --server-cmd CMD, or server.url in a configuration file")
+        raise BadInput(
+            "no target: give --server-url URL or --server-cmd CMD, or server.url in a configuration file"
+        )
     give("--server-url", server_url)
     give("--server-cmd", server_cmd)
     for name, value in (
@@ -129,7 +151,9 @@ def check(
         ("no-report", no_report),
     ):
         give(f"--rap-{name}", value)
-    raise SystemExit(run_pytest([*arguments, *["-q"] * quiet, *["-v"] * verbose], str(place("conformance") / "server")))
+    raise SystemExit(
+        run_pytest([*arguments, *["-q"] * quiet, *["-v"] * verbose], str(place("conformance") / "server"))
+    )
 
 
 def run_pytest(arguments: list[str], target: str) -> int:
@@ -168,14 +192,20 @@ def serve(
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on; 0 for a free one.")] = 3001,
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
     token: Annotated[
-        list[str] | None, typer.Option(metavar="TOKEN", help="Bearer token to ask for; one an identity; repeatable.")
+        list[str] | None,
+        typer.Option(metavar="TOKEN", help="Bearer token to ask for; one an identity; repeatable."),
     ] = None,
     prefix: Annotated[str, typer.Option(metavar="/PATH", help="Path below which everything is.")] = "",
-    state: Annotated[Path | None, typer.Option(metavar="FILE", help="Keep calls and subscriptions here.")] = None,
-    rate_limit: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="Requests of one kind and identity in any 5 seconds.")
+    state: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Keep calls and subscriptions here.")
     ] = None,
-    mutant: Annotated[str | None, typer.Option(metavar="NAME", help="Serve a broken variant; `list --mutants`.")] = None,
+    rate_limit: Annotated[
+        int | None,
+        typer.Option(min=1, metavar="N", help="Requests of one kind and identity in any 5 seconds."),
+    ] = None,
+    mutant: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Serve a broken variant; `list --mutants`.")
+    ] = None,
 ) -> None:
     """Run the reference server: the smallest correct one, or a mutant of it."""
     servers = import_fixtures()
@@ -188,7 +218,9 @@ def serve(
     if mutant is not None:
         known = import_mutants()
         if mutant not in known:
-            raise BadInput(f"--mutant: got {mutant[:80]!a}; `rap-conformance list --mutants` shows the {len(known)} there are")
+            raise BadInput(
+                f"--mutant: got {mutant[:80]!a}; `rap-conformance list --mutants` shows the {len(known)} there are"
+            )
         make = known[mutant].server
     try:
         servers.serve(make(options))
@@ -221,7 +253,9 @@ def _import(name: str) -> Any:
 @app.command(name="list")
 def list_(
     as_json: Annotated[bool, typer.Option("--json", help="As JSON, for programs.")] = False,
-    mutants: Annotated[bool, typer.Option("--mutants", help="The broken servers of `serve --mutant` instead.")] = False,
+    mutants: Annotated[
+        bool, typer.Option("--mutants", help="The broken servers of `serve --mutant` instead.")
+    ] = False,
 ) -> None:
     """List all requirements."""
     if mutants:
@@ -236,7 +270,20 @@ def list_(
 
 
 def _as_dict(requirement: Requirement) -> dict[str, Any]:
-    names = ("code", "name", "level", "basis", "role", "revisions", "section", "url", "statement", "why", "remedy", "needs")
+    names = (
+        "code",
+        "name",
+        "level",
+        "basis",
+        "role",
+        "revisions",
+        "section",
+        "url",
+        "statement",
+        "why",
+        "remedy",
+        "needs",
+    )
     return {name: getattr(requirement, name) for name in names}
 
 
@@ -259,7 +306,9 @@ def explain(code: Annotated[str, typer.Argument(metavar="CODE")]) -> None:
         ("Revisions", ", ".join(requirement.revisions)),
         ("Read", requirement.url),
     ):
-        typer.echo(textwrap.fill(f"{title:<10}{body}", 90, subsequent_indent=" " * 10, break_long_words=False))
+        typer.echo(
+            textwrap.fill(f"{title:<10}{body}", 90, subsequent_indent=" " * 10, break_long_words=False)
+        )
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -285,4 +334,3 @@ def _refuse(message: str) -> None:
     line = " ".join(message.split())
     typer.echo(f"rap-conformance: {line}", err=True)
     raise SystemExit(EXIT_BAD_INPUT) from None
-

@@ -46,9 +46,13 @@ def read_request(config: pytest.Config) -> Request:
     embedded = loaded.server.url is None and loaded.server.command is None
     if embedded:
         if not in_checkout():
-            raise ConfigError("no target: give --server-url URL or --server-cmd CMD, or server.url in a --config file")
+            raise ConfigError(
+                "no target: give --server-url URL or --server-cmd CMD, or server.url in a --config file"
+            )
         if given["config"] is not None:
-            raise ConfigError("--config: it names no target; give server.url or server.command in it, or --server-url")
+            raise ConfigError(
+                "--config: it names no target; give server.url or server.command in it, or --server-url"
+            )
         loaded = embedded_config()
     headers = [parse_auth_header(text) for text in config.getoption("rap_auth_header")]
     if headers or config.getoption("rap_no_auth"):

@@ -217,7 +217,10 @@ class Driver:
         elif exitstatus == pytest.ExitCode.INTERNAL_ERROR:
             self.exit_hint = EXIT_CRASHED
         self.close()
-        if not self.planned and exitstatus not in {pytest.ExitCode.INTERRUPTED, pytest.ExitCode.INTERNAL_ERROR}:
+        if not self.planned and exitstatus not in {
+            pytest.ExitCode.INTERRUPTED,
+            pytest.ExitCode.INTERNAL_ERROR,
+        }:
             self.exit_hint = self.exit_hint or EXIT_BAD_INPUT
             self.refusal = self.refusal or "no scenario was collected: nothing was judged"
         self.run = self._run()
@@ -278,7 +281,9 @@ class Driver:
                 tools=tools,
                 embedded=options.embedded,
                 authentication=self._authentication(),
-                command="" if options.embedded else session.redactor.text(self.request.config.server.command or ""),
+                command=""
+                if options.embedded
+                else session.redactor.text(self.request.config.server.command or ""),
             ),
             revision=self.request.config.server.revision,
             catalogue=CATALOGUE_VERSION,
@@ -377,4 +382,3 @@ def _terminate_like_interrupt() -> Any:
         raise KeyboardInterrupt(f"signal {signum}")
 
     return signal.signal(signal.SIGTERM, handler)
-

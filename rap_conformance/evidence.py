@@ -89,7 +89,10 @@ class Exchange:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One way in which the server departs from one requirement."""
+    """One way in which the server departs from one requirement.
+
+    `smallest`: its exchange holds the smallest input that still does, as far as a bounded search went.
+    """
 
     code: str
     level: Level
@@ -97,6 +100,7 @@ class Finding:
     expected: str
     actual: str
     exchanges: tuple[Exchange, ...] = ()
+    smallest: bool = False
 
     @property
     def fingerprint(self) -> str:
@@ -128,6 +132,22 @@ class Result:
 
 
 @dataclass(frozen=True, slots=True)
+class Known:
+    """One entry of the baseline: a failure that is known, with the reason why it is put up with.
+
+    Without `case` it covers every failure of the requirement. `expires` is an ISO date, or empty.
+    """
+
+    requirement: str
+    reason: str
+    case: str = ""
+    expires: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.requirement} case {self.case}" if self.case else self.requirement
+
+
+@dataclass(frozen=True, slots=True)
 class Target:
     """The server under test, as far as reports name it."""
 
@@ -145,6 +165,10 @@ class Run:
 
     `started` is an ISO 8601 time in UTC, `duration` seconds, `causes` what
     explains many results at once, `cut_short` why the run ended early.
+    `selected` are the codes and globs that were asked for (none: everything),
+    `known` the baseline's entries that covered something, `stale` those that
+    no longer hold, in words. `latencies` are the response times of the status
+    endpoint in seconds, `life` the exchanges of one call, for pictures.
     """
 
     target: Target
@@ -165,3 +189,9 @@ class Run:
     cut_short: str = ""
     notes: tuple[str, ...] = ()
     configuration: tuple[tuple[str, str], ...] = field(default=())
+    catalogue_digest: str = ""
+    selected: tuple[str, ...] = ()
+    known: tuple[Known, ...] = ()
+    stale: tuple[str, ...] = ()
+    latencies: tuple[float, ...] = ()
+    life: tuple[Exchange, ...] = ()

@@ -75,6 +75,10 @@ def loose(headers: Headers) -> Iterator[tuple[str, Headers, str]]:
             if scheme:
                 for foreign in ("Basic", "Token", "Negotiate", "X-Rapc"):
                     if foreign.lower() != scheme.strip().lower():
-                        yield f"the right token under the scheme {foreign}", ((name, f"{foreign} {token}"),), ""
+                        yield (
+                            f"the right token under the scheme {foreign}",
+                            ((name, f"{foreign} {token}"),),
+                            "",
+                        )
                 yield "the right token without a scheme", ((name, token),), ""
         yield "the right token in the query string", (), f"access_token={token}&token={token}"

@@ -45,7 +45,12 @@ INTERNALS = (
             rb"near \"[^\"]*\": syntax error|unrecognized token|psycopg|ORA-\d{5}|SQLSTATE"
         ),
     ),
-    ("a file path", re.compile(rb"(?<![\w:/.])/(?:usr|home|var|opt|app|srv|tmp|etc|root|work)/[\w./-]+|[A-Z]:\\\\?[\w\\]+")),
+    (
+        "a file path",
+        re.compile(
+            rb"(?<![\w:/.])/(?:usr|home|var|opt|app|srv|tmp|etc|root|work)/[\w./-]+|[A-Z]:\\\\?[\w\\]+"
+        ),
+    ),
 )
 
 
@@ -64,7 +69,9 @@ def leaked(exchange: Exchange, calls: Iterable[Call]) -> str | None:
     if not found and not ids:
         return None
     for call in calls:
-        for secret, what in zip(call.canaries, ("callback URL", "callback URL", "arguments", "user"), strict=False):
+        for secret, what in zip(
+            call.canaries, ("callback URL", "callback URL", "arguments", "user"), strict=False
+        ):
             if any(secret.encode() in run for run in found):
                 return f"a secret of a call's {what}"
         if call.mailbox.token.encode() in answer:

@@ -131,7 +131,9 @@ class Peer:
         """One exchange; `how` as for Probe.send."""
         self.patience.check()
         if self.session.silences >= MOST_SILENCES:
-            raise Trouble(f"the server left {MOST_SILENCES} requests in a row without an answer, so no more are made")
+            raise Trouble(
+                f"the server left {MOST_SILENCES} requests in a row without an answer, so no more are made"
+            )
         before = self.session.last
         exchange = self.session.probe.send(method, url, body, **how)
         self.record.exchanges += 1
@@ -146,7 +148,9 @@ class Peer:
         """GET the manifest."""
         return self.send("GET", self.session.facts.discovery_url, **how)
 
-    def post_status(self, body: bytes, *, headers: Headers = JSON, method: str = "POST", **how: Any) -> Exchange:
+    def post_status(
+        self, body: bytes, *, headers: Headers = JSON, method: str = "POST", **how: Any
+    ) -> Exchange:
         """Any bytes to the status endpoint."""
         return self.send(method, self.session.facts.status_url, body, headers=headers, **how)
 
@@ -170,7 +174,9 @@ class Peer:
     def need_credentials(self) -> Credentials:
         """Our credentials. Raises NotApplicable for a declared trusted network, Untested without any."""
         if self.config.auth.none:
-            raise NotApplicable("the configuration declares a trusted network without authentication (--no-auth)")
+            raise NotApplicable(
+                "the configuration declares a trusted network without authentication (--no-auth)"
+            )
         if not self.authenticated:
             raise Untested("no credentials are configured; give --auth-header or [auth]")
         return self.session.probe.credentials
@@ -248,7 +254,9 @@ class Peer:
         assert call.result is not None
         return call.result
 
-    def while_pending(self, questions: Sequence[Question], **how: Any) -> tuple[Call, list[tuple[str, Exchange]]]:
+    def while_pending(
+        self, questions: Sequence[Question], **how: Any
+    ) -> tuple[Call, list[tuple[str, Exchange]]]:
         """Ask each question while a pending call is certainly live; gives the last call and the answers.
 
         Certainly live: asked more than the slack after the acknowledgement and answered more than

@@ -44,8 +44,18 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="store_true",
         help="declare a trusted network without authentication; every report says so",
     )
-    add("--rap-callback-bind", dest="rap_callback_bind", metavar="HOST:PORT", help="where the receiver listens")
-    add("--rap-callback-url", dest="rap_callback_url", metavar="URL", help="how the server reaches the receiver")
+    add(
+        "--rap-callback-bind",
+        dest="rap_callback_bind",
+        metavar="HOST:PORT",
+        help="where the receiver listens",
+    )
+    add(
+        "--rap-callback-url",
+        dest="rap_callback_url",
+        metavar="URL",
+        help="how the server reaches the receiver",
+    )
     add(
         "--rap-invoke",
         dest="rap_invoke",
@@ -83,7 +93,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         default=None,
         help="no floods, no inputs that may kill a server (the default unless the target is on loopback)",
     )
-    add("--rap-not-gentle", dest="rap_gentle", action="store_const", const=False, help="the owner consents to both")
+    add(
+        "--rap-not-gentle",
+        dest="rap_gentle",
+        action="store_const",
+        const=False,
+        help="the owner consents to both",
+    )
     add("--rap-max-time", dest="rap_max_time", metavar="SECONDS", help="end the run then, as incomplete")
     add("--rap-report-dir", dest="rap_report_dir", metavar="DIR", default="reports", help="where reports go")
     add("--rap-no-report", dest="rap_no_report", action="store_true", help="write no reports")

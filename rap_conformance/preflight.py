@@ -49,7 +49,9 @@ def _discover(session: Session) -> None:
     facts.discovery = exchange
     facts.manifest = parse_manifest(exchange) if exchange.status is not None else None
     if facts.manifest is None:
-        what = exchange.failure.value if exchange.failure else f"status {exchange.status} without a JSON object"
+        what = (
+            exchange.failure.value if exchange.failure else f"status {exchange.status} without a JSON object"
+        )
         session.causes.append(f"discovery at {facts.discovery_url} gave no manifest: {what}")
         return
     endpoint = facts.manifest.get("endpoint")
@@ -92,7 +94,9 @@ def survive(session: Session, peer: Peer, exchange: Exchange) -> None:
 def _status(session: Session, peer: Peer) -> None:
     facts = session.facts
     if session.config.features.get("status") is False:
-        facts.status = Presence(State.ABSENT, "the configuration declares that there is none (features.status)")
+        facts.status = Presence(
+            State.ABSENT, "the configuration declares that there is none (features.status)"
+        )
         return
     paths = ("/tool_call_status", f"/rapc-no-such-path-{os.urandom(6).hex()}")
     call_id, thread = fresh(), fresh("thread")

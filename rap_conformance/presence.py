@@ -72,13 +72,16 @@ def decide(pairs: Sequence[Pair], paths: tuple[str, str], ids: Sequence[str] = (
     for pair in pairs:
         if not agree(pair, paths, ids):
             got, other = (side.status or side.failure for side in pair)
-            return Presence(State.PRESENT, f"it answers unlike a path that cannot exist ({got} against {other})")
+            return Presence(
+                State.PRESENT, f"it answers unlike a path that cannot exist ({got} against {other})"
+            )
     status = pairs[0][0].status
     if status is None:
         return Presence(State.ERROR, f"no answer: {pairs[0][0].failure}")
     if status in {401, 403, 429}:
         return Presence(
-            State.UNSURE, f"every path answers {status}: credentials are missing or wrong, or the pace too fast"
+            State.UNSURE,
+            f"every path answers {status}: credentials are missing or wrong, or the pace too fast",
         )
     if status >= 500:
         return Presence(State.ERROR, f"every path answers {status}")

@@ -93,7 +93,8 @@ class Runner:
             return None
         if session.options.gentle and requirement.stage in {Stage.FLOOD, Stage.DEADLY}:
             return verdict(
-                Verdict.UNTESTED, "neither floods nor inputs that may kill a server are sent (--gentle); give --not-gentle"
+                Verdict.UNTESTED,
+                "neither floods nor inputs that may kill a server are sent (--gentle); give --not-gentle",
             )
         if requirement.code.startswith("TCS") and requirement.code not in WITHOUT_STATUS:
             presence = session.facts.status
@@ -117,7 +118,9 @@ class Runner:
         if second.findings:
             first.notes.append("confirmed by a second run")
             return first.result()
-        second.notes.append("a first run missed something by its deadline, a second run did not: not reported")
+        second.notes.append(
+            "a first run missed something by its deadline, a second run did not: not reported"
+        )
         return second.result()
 
     def _once(self, requirement: Requirement, function: Function, alone: bool) -> Record:

@@ -133,7 +133,9 @@ class Record:
         verdict, reason = self._verdict()
         notes = [*self.notes]
         if verdict not in {Verdict.UNTESTED, Verdict.NOT_APPLICABLE}:
-            notes += [f"not exercised: {reason}" for reason in dict.fromkeys(self.missing + self.inapplicable)]
+            notes += [
+                f"not exercised: {reason}" for reason in dict.fromkeys(self.missing + self.inapplicable)
+            ]
         return Result(
             requirement=self.requirement,
             verdict=verdict,

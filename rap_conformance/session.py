@@ -170,22 +170,30 @@ class Session:
         name = "subscription" if kind == "final" else kind
         if self.config.features.get(name) is False:
             raise NotApplicable(f"the configuration declares that the server has none (features.{name})")
-        chosen = None if policy == "any" and name not in self.config.scenarios else self.config.scenarios.get(name)
+        chosen = (
+            None if policy == "any" and name not in self.config.scenarios else self.config.scenarios.get(name)
+        )
         if chosen is None:
             return self._found(kind)
         listed = self.facts.tool(chosen.operation)
         if listed is None:
             raise Untested(f"scenario.{name}.operation {chosen.operation!r} is not among the server's tools")
         if policy == "read-only" and not _annotated(listed, "readOnly"):
-            raise Untested(f"scenario.{name} calls a tool that is not annotated readOnly (--invoke read-only)")
+            raise Untested(
+                f"scenario.{name} calls a tool that is not annotated readOnly (--invoke read-only)"
+            )
         if kind == "final":
             if chosen.final_arguments is None:
-                raise Untested("no subscription that ends by itself: configure scenario.subscription.final_arguments")
+                raise Untested(
+                    "no subscription that ends by itself: configure scenario.subscription.final_arguments"
+                )
             return ScenarioConfig(chosen.operation, chosen.final_arguments, setup=chosen.setup)
         return chosen
 
     def _found(self, kind: str) -> ScenarioConfig:
-        missing = f"no tool for a {kind} call; configure [scenario.{'subscription' if kind == 'final' else kind}]"
+        missing = (
+            f"no tool for a {kind} call; configure [scenario.{'subscription' if kind == 'final' else kind}]"
+        )
         if kind not in {"quick", "pending"} or (self.options.invoke == "configured"):
             raise Untested(missing)
         found = self.once("found tool", self._search)
@@ -217,7 +225,9 @@ class Session:
         if chosen is not None and chosen.trigger:
             status, said = run_command(chosen.trigger, within=30.0)
             if status != 0:
-                raise Trouble(f"scenario.subscription.trigger ended with status {status}: {self.redactor.text(said)}")
+                raise Trouble(
+                    f"scenario.subscription.trigger ended with status {status}: {self.redactor.text(said)}"
+                )
 
     # --- optional endpoints and cleaning up ----------------------------------
 
@@ -239,12 +249,19 @@ class Session:
 
         return self.once(f"exists {path}", look)
 
-    def notify(self, path: str, body: dict[str, Any], credentials: Credentials | None = None) -> Exchange | None:
+    def notify(
+        self, path: str, body: dict[str, Any], credentials: Credentials | None = None
+    ) -> Exchange | None:
         """Send a notification if the server has the endpoint; None if it has not."""
         if self.exists(path).state is not State.PRESENT:
             return None
         return self.probe.send(
-            "POST", f"{self.facts.base}/{path}", encode(body), headers=JSON, credentials=credentials, within=10.0
+            "POST",
+            f"{self.facts.base}/{path}",
+            encode(body),
+            headers=JSON,
+            credentials=credentials,
+            within=10.0,
         )
 
     def clean_up(self) -> None:

@@ -65,7 +65,10 @@ def run(folder: Path, *arguments: str, within: float = 90.0, **more: str) -> Out
         stdin=subprocess.DEVNULL,
     )
     return Outcome(
-        done.returncode, done.stdout.decode("utf-8", "replace"), done.stderr.decode("utf-8", "replace"), folder
+        done.returncode,
+        done.stdout.decode("utf-8", "replace"),
+        done.stderr.decode("utf-8", "replace"),
+        folder,
     )
 
 

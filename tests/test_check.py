@@ -24,7 +24,11 @@ BAD_INPUT = {
     "not-toml": (["--config", "broken.toml"], "broken.toml", "line"),
     "url-without-scheme": (["--server-url", "127.0.0.1:3001"], "--server-url", "http"),
     "empty-url": (["--server-url", ""], "--server-url", "http"),
-    "variable-not-set": (["--server-url", NOWHERE, "--auth-header", "A: env:RAPC_NOT_SET"], "RAPC_NOT_SET", "set"),
+    "variable-not-set": (
+        ["--server-url", NOWHERE, "--auth-header", "A: env:RAPC_NOT_SET"],
+        "RAPC_NOT_SET",
+        "set",
+    ),
     "unknown-requirement": (["--server-url", NOWHERE, "--requirement", "TCS999"], "TCS999", "list"),
     "two-targets": (["--server-url", NOWHERE, "--server-cmd", "x {port}"], "--server-url", "--server-cmd"),
     "no-target": ([], "--server-url", "--server-cmd"),
@@ -34,7 +38,11 @@ BAD_INPUT = {
     "seed": (["--server-url", NOWHERE, "--seed", "x"], "--seed", "whole number"),
     "max-time": (["--server-url", NOWHERE, "--max-time", "-3"], "--max-time", "seconds"),
     "gentle-and-not": (["--server-url", NOWHERE, "--gentle", "--not-gentle"], "--gentle", "--not-gentle"),
-    "credentials-and-none": (["--server-url", NOWHERE, "--no-auth", "--auth-header", "A: b"], "--no-auth", "credentials"),
+    "credentials-and-none": (
+        ["--server-url", NOWHERE, "--no-auth", "--auth-header", "A: b"],
+        "--no-auth",
+        "credentials",
+    ),
 }
 
 
@@ -100,7 +108,9 @@ def test_an_interrupted_run_writes_its_reports(number: signal.Signals, tmp_path:
     try:
         _until_answered(port)
         running = subprocess.Popen(
-            command("check", "--server-url", f"http://127.0.0.1:{port}", "--no-auth", "--profile", "thorough"),
+            command(
+                "check", "--server-url", f"http://127.0.0.1:{port}", "--no-auth", "--profile", "thorough"
+            ),
             cwd=tmp_path,
             env=environment(),
             stdout=subprocess.PIPE,
@@ -164,7 +174,15 @@ def test_a_selection_is_partial_and_strict_makes_that_exit_7(tmp_path: Path) -> 
 
 def test_no_report_leaves_nothing_behind(tmp_path: Path) -> None:
     outcome = run(
-        tmp_path, "check", "--server-cmd", REFERENCE, "--no-auth", "--no-report", "--requirement", "DSC002", *QUICK
+        tmp_path,
+        "check",
+        "--server-cmd",
+        REFERENCE,
+        "--no-auth",
+        "--no-report",
+        "--requirement",
+        "DSC002",
+        *QUICK,
     )
     assert outcome.exit == 0
     assert list(tmp_path.iterdir()) == []
@@ -180,7 +198,15 @@ def test_a_configuration_file_of_the_folder_is_found(tmp_path: Path) -> None:
 
 def test_gentle_neither_floods_nor_kills(tmp_path: Path) -> None:
     outcome = run(
-        tmp_path, "check", "--server-cmd", REFERENCE, "--no-auth", "--gentle", "--requirement", "TCS01[349]", *QUICK
+        tmp_path,
+        "check",
+        "--server-cmd",
+        REFERENCE,
+        "--no-auth",
+        "--gentle",
+        "--requirement",
+        "TCS01[349]",
+        *QUICK,
     )
     assert outcome.verdicts() == {"TCS013": "untested", "TCS014": "untested", "TCS019": "untested"}
 

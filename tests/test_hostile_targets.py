@@ -45,7 +45,9 @@ def drip(connection: socket.socket) -> None:
 
 def close_mid_body(connection: socket.socket) -> None:
     read_request(connection)
-    connection.sendall(b'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 500\r\n\r\n{"name"')
+    connection.sendall(
+        b'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 500\r\n\r\n{"name"'
+    )
 
 
 def speak_no_http(connection: socket.socket) -> None:
@@ -106,7 +108,8 @@ def test_a_status_endpoint_that_hangs_is_an_error_in_bounded_time(tmp_path: Path
                 return
             body = json.dumps(MANIFEST).encode()
             connection.sendall(
-                b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body)
+                b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s"
+                % (len(body), body)
             )
 
     (tmp_path / "c.toml").write_text("[server]\nrequest_timeout = 1.0\n")
@@ -138,7 +141,11 @@ def test_an_endpoint_on_another_origin_gets_no_credentials(tmp_path: Path) -> No
     class Target(Thief):
         def do_GET(self) -> None:
             body = json.dumps(
-                {**MANIFEST, "endpoint": elsewhere, "tools": [{**MANIFEST["tools"][0], "annotations": {"readOnly": True}}]}  # type: ignore[dict-item]
+                {
+                    **MANIFEST,
+                    "endpoint": elsewhere,
+                    "tools": [{**MANIFEST["tools"][0], "annotations": {"readOnly": True}}],
+                }  # type: ignore[dict-item]
             ).encode()
             self.send_response(200)
             self.send_header("Content-Type", "application/json")

@@ -14,7 +14,18 @@ from rap_conformance.scenario import scenario_of
 
 ROOT = Path(__file__).resolve().parent.parent
 PURE = ("catalogue", "wire", "lifecycle", "evidence", "gate", "presence", "leaks", "forgeries", "reporting")
-NETWORK = {"socket", "ssl", "http", "urllib.request", "httpx", "httpcore", "uvicorn", "starlette", "asyncio", "requests"}
+NETWORK = {
+    "socket",
+    "ssl",
+    "http",
+    "urllib.request",
+    "httpx",
+    "httpcore",
+    "uvicorn",
+    "starlette",
+    "asyncio",
+    "requests",
+}
 PLANNED: frozenset[str] = frozenset()
 """Requirements without a scenario yet. This list may only shrink."""
 
@@ -86,12 +97,19 @@ def test_only_patience_waits() -> None:
 def test_reporting_knows_no_scenario() -> None:
     for path in modules("rap_conformance/reporting"):
         used = imports(path)
-        assert not any(name.startswith(("conformance", "rap_conformance.scenario", "rap_conformance.peer")) for name in used)
+        assert not any(
+            name.startswith(("conformance", "rap_conformance.scenario", "rap_conformance.peer"))
+            for name in used
+        )
 
 
 def test_the_plugin_imports_the_standard_library_and_pytest_only() -> None:
     path = ROOT / "rap_conformance" / "plugin.py"
-    top = [node for node in ast.parse(path.read_text("utf-8")).body if isinstance(node, ast.Import | ast.ImportFrom)]
+    top = [
+        node
+        for node in ast.parse(path.read_text("utf-8")).body
+        if isinstance(node, ast.Import | ast.ImportFrom)
+    ]
     names = {a.name for n in top if isinstance(n, ast.Import) for a in n.names}
     names |= {n.module or "" for n in top if isinstance(n, ast.ImportFrom)}
     assert names <= {"__future__", "pathlib", "typing", "pytest"}

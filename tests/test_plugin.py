@@ -78,7 +78,9 @@ def test_inside_a_project_of_ones_own_nobody_there_is_exit_6(tmp_path: Path) -> 
     ],
     ids=lambda value: value[0] if isinstance(value, list) else None,
 )
-def test_bad_input_in_the_checkout_is_one_line_and_exit_4(arguments: list[str], word: str, tmp_path: Path) -> None:
+def test_bad_input_in_the_checkout_is_one_line_and_exit_4(
+    arguments: list[str], word: str, tmp_path: Path
+) -> None:
     folder = [] if "--rap-report-dir=/dev/null/x" in arguments else [f"--rap-report-dir={tmp_path}"]
     done = pytest_in(ROOT, "-p", "no:cacheprovider", "conformance", *folder, *arguments)
     assert done.returncode == 4, done.stdout + done.stderr
@@ -108,7 +110,14 @@ def test_the_embedded_server_under_plain_pytest(tmp_path: Path) -> None:
 def test_collecting_only_asks_nobody(tmp_path: Path) -> None:
     url = f"http://127.0.0.1:{unused_port()}"
     done = pytest_in(
-        ROOT, "-p", "no:cacheprovider", "--collect-only", "-q", "--server-url", url, f"--rap-report-dir={tmp_path}"
+        ROOT,
+        "-p",
+        "no:cacheprovider",
+        "--collect-only",
+        "-q",
+        "--server-url",
+        url,
+        f"--rap-report-dir={tmp_path}",
     )
     assert "test_ok_json" in done.stdout
     assert done.returncode == 0

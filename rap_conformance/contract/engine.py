@@ -8,13 +8,17 @@ warnings are dropped, and what Schemathesis swaps inside Hypothesis is mended.
 from __future__ import annotations
 
 import atexit
+import gzip
+import json
 import shutil
 import tempfile
 import threading
+import unicodedata
 import warnings
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
 from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
@@ -31,7 +35,21 @@ _LOCK = threading.RLock()
 def _home() -> str:
     folder = tempfile.mkdtemp(prefix="rap-conformance-")
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    _spare_a_table(Path(folder))
     return folder
+
+
+def _spare_a_table(home: Path) -> None:
+    """Put Hypothesis' table of what UTF-8 can encode where it looks for it.
+
+    Working it out anew takes it 200 MB and most of a second. Where the file's
+    name or form has moved on, it is worked out all the same.
+    """
+    folder = home / "unicode_data" / unicodedata.unidata_version
+    folder.mkdir(parents=True)
+    everything_but_surrogates = [[0, 0xD7FF], [0xE000, 0x10FFFF]]
+    with gzip.GzipFile(folder / "codec-v2-utf-8.json.gz", "wb", mtime=1) as file:
+        file.write(json.dumps([everything_but_surrogates, []]).encode())
 
 
 @contextmanager

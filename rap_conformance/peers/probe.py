@@ -135,7 +135,11 @@ class Probe:
     def unfinished(self, url: str, start: bytes, *, announced: int, within: float) -> Exchange:
         """A POST whose body stops short of the announced length, abandoned after `within` seconds."""
         parts = urlsplit(url)
-        lines = [f"POST {parts.path or '/'} HTTP/1.1", f"Host: {parts.netloc}", f"Content-Length: {announced}"]
+        lines = [
+            f"POST {parts.path or '/'} HTTP/1.1",
+            f"Host: {parts.netloc}",
+            f"Content-Length: {announced}",
+        ]
         headers: Headers = (("Content-Type", "application/json"), ("User-Agent", USER_AGENT))
         signed = self._sign("POST", url, start, None)
         lines += [f"{name}: {value}" for name, value in (*headers, *signed)]
@@ -189,12 +193,16 @@ class Probe:
         if target is not None:
             extensions["target"] = target.encode("latin-1", "replace")
         opened: list[str] = []
-        extensions["trace"] = lambda event, _: opened.append(event) if event.startswith("connection.connect") else None
+        extensions["trace"] = lambda event, _: (
+            opened.append(event) if event.startswith("connection.connect") else None
+        )
         start = self.patience.now()
         with self._lock:
             self._count += 1
         exchange = self._exchange(method, url, body, sent, extensions, timeout, start)
-        stale = exchange.failure in {Failure.RESET, Failure.CUT_SHORT} and not opened and exchange.status is None
+        stale = (
+            exchange.failure in {Failure.RESET, Failure.CUT_SHORT} and not opened and exchange.status is None
+        )
         if stale and isinstance(body, bytes):
             # The server closed an idle connection just as we used it again: that says nothing about the request.
             fresh = [*sent, ("Connection", "close")]
@@ -226,13 +234,19 @@ class Probe:
         failure: Failure | None = None
         detail, truncated = "", False
         try:
-            encoded = [(name.encode("ascii"), value.encode("utf-8", "surrogateescape")) for name, value in headers]
-            request = self._client.build_request(method, url, content=body, headers=encoded, extensions=extensions)
+            encoded = [
+                (name.encode("ascii"), value.encode("utf-8", "surrogateescape")) for name, value in headers
+            ]
+            request = self._client.build_request(
+                method, url, content=body, headers=encoded, extensions=extensions
+            )
             with deadline(timeout):
                 response = self._client.send(request, stream=True, follow_redirects=False)
                 try:
                     status = response.status_code
-                    answer = tuple((k.decode("latin-1"), v.decode("latin-1")) for k, v in response.headers.raw)
+                    answer = tuple(
+                        (k.decode("latin-1"), v.decode("latin-1")) for k, v in response.headers.raw
+                    )
                     for chunk in response.iter_raw():
                         received += chunk
                         if len(received) > BODY_CAP:
@@ -250,7 +264,9 @@ class Probe:
         kept = body[:_RECORDED] if isinstance(body, bytes) else b"(sent in pieces)"
         shown = extensions.get("target")
         parts = urlsplit(url)
-        place = f"{parts.scheme}://{parts.netloc}{shown.decode('latin-1')}" if isinstance(shown, bytes) else url
+        place = (
+            f"{parts.scheme}://{parts.netloc}{shown.decode('latin-1')}" if isinstance(shown, bytes) else url
+        )
         return Exchange(
             method=method,
             url=self.redactor.text(place),

@@ -121,7 +121,11 @@ class Supervisor:
         up = self._patience.until(lambda: ready() or not self.running, within=within, every=0.02)
         if not up or not self.running:
             status = self._process.poll()
-            what = f"exited with status {status}" if status is not None else f"did not answer within {within:g} s"
+            what = (
+                f"exited with status {status}"
+                if status is not None
+                else f"did not answer within {within:g} s"
+            )
             self.kill()
             raise CommandFailed(f"{what}{self._said()}")
 

@@ -111,7 +111,9 @@ class Transport(httpx.BaseTransport):
         response = self._pool.handle_request(
             httpcore.Request(
                 method=request.method,
-                url=httpcore.URL(scheme=url.raw_scheme, host=url.raw_host, port=url.port, target=url.raw_path),
+                url=httpcore.URL(
+                    scheme=url.raw_scheme, host=url.raw_host, port=url.port, target=url.raw_path
+                ),
                 headers=request.headers.raw,
                 content=request.stream,
                 extensions=request.extensions,

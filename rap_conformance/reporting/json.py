@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import base64
 import json
+from collections.abc import Iterator
 from typing import Any
 
 from rap_conformance import __version__
 from rap_conformance.catalogue import CATALOGUE_VERSION, DEFAULT_REVISION
-from rap_conformance.evidence import Exchange, Finding, Headers, Result, Run, RunVerdict, Target
+from rap_conformance.evidence import Exchange, Finding, Headers, Known, Result, Run, RunVerdict, Target
+from rap_conformance.reporting.pictures import percentile
 from rap_conformance.reporting.safe import valid
 from rap_conformance.reporting.view import counts, fingerprint, liveness, reproduce
 
@@ -112,8 +114,8 @@ def _clean(value: Any) -> Any:
     return value
 
 
-def report(run: Run) -> dict[str, Any]:
-    """Everything report.json says, as plain values without lone surrogates."""
+def _head(run: Run) -> dict[str, Any]:
+    """Everything but the requirements."""
     target = run.target
     content = {
         "schema_version": SCHEMA_VERSION,
@@ -144,10 +146,37 @@ def report(run: Run) -> dict[str, Any]:
         "cut_short": run.cut_short,
         "notes": list(run.notes),
         "configuration": dict(run.configuration),
-        "requirements": [_requirement(result) for result in run.results],
+        "catalogue_digest": run.catalogue_digest,
+        "selected": list(run.selected),
+        "baseline": {"used": [_known(entry) for entry in run.known], "stale": list(run.stale)},
+        "latency_s": _latency(run.latencies),
     }
     cleaned: dict[str, Any] = _clean(content)
     return cleaned
+
+
+def _known(entry: Known) -> dict[str, str]:
+    return {
+        "requirement": entry.requirement,
+        "case": entry.case,
+        "reason": entry.reason,
+        "expires": entry.expires,
+    }
+
+
+def _latency(latencies: tuple[float, ...]) -> dict[str, float] | None:
+    """Response times of the status endpoint in seconds; None if there was no answer."""
+    values = sorted(latencies)
+    if not values:
+        return None
+    shares = (("median", 0.5), ("p95", 0.95), ("p99", 0.99), ("max", 1.0))
+    return {"count": len(values), **{name: round(percentile(values, share), 6) for name, share in shares}}
+
+
+def report(run: Run) -> dict[str, Any]:
+    """Everything report.json says, as plain values without lone surrogates."""
+    requirements = [_clean(_requirement(result)) for result in run.results]
+    return {**_head(run), "requirements": requirements}
 
 
 def incomplete(target_url: str, started: str) -> dict[str, Any]:
@@ -169,7 +198,20 @@ def incomplete(target_url: str, started: str) -> dict[str, Any]:
     )
 
 
+def pieces(run: Run) -> Iterator[str]:
+    """The text of report.json in pieces, so that a long run is never in memory twice."""
+    yield _text(_head(run)).removesuffix("\n}") + ',\n  "requirements": ['
+    comma = ""
+    for result in run.results:
+        yield f"{comma}\n    " + _text(_clean(_requirement(result))).replace("\n", "\n    ")
+        comma = ","
+    yield "\n  ]\n}\n" if run.results else "]\n}\n"
+
+
 def dumps(content: Run | dict[str, Any]) -> str:
     """The text of report.json for a run, or for what `report` or `incomplete` gave."""
-    value = report(content) if isinstance(content, Run) else _clean(content)
-    return json.dumps(value, indent=2, ensure_ascii=True, allow_nan=False) + "\n"
+    return "".join(pieces(content)) if isinstance(content, Run) else _text(_clean(content)) + "\n"
+
+
+def _text(value: dict[str, Any]) -> str:
+    return json.dumps(value, indent=2, ensure_ascii=True, allow_nan=False)

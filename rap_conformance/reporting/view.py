@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable
 from dataclasses import replace
 
@@ -38,6 +39,17 @@ WORST_FIRST = (
     Verdict.NOT_APPLICABLE,
     Verdict.PASS,
 )
+SIGNS = {
+    Verdict.PASS: "✓",
+    Verdict.FAIL: "✗",
+    Verdict.WARN: "!",
+    Verdict.ADVICE: "i",
+    Verdict.KNOWN: "≈",
+    Verdict.UNTESTED: "○",
+    Verdict.NOT_APPLICABLE: "⊘",
+    Verdict.ERROR: "?",
+}
+"""A sign for each verdict, so that none is told by colour alone."""
 _COUNTED = {
     Verdict.FAIL: "failed",
     Verdict.ERROR: "in error",
@@ -77,6 +89,29 @@ def musts(run: Run) -> tuple[int, int]:
         if result.requirement.level is Level.MUST and result.verdict is not Verdict.NOT_APPLICABLE
     ]
     return sum(verdict in _EXERCISED for verdict in applicable), len(applicable)
+
+
+def met(result: Result) -> bool:
+    """Whether it was judged and no finding of its own level is against it; what is `known` is not met."""
+    if result.verdict not in {Verdict.PASS, Verdict.WARN, Verdict.ADVICE}:
+        return False
+    return all(finding.level is not result.requirement.level for finding in result.findings)
+
+
+def musts_met(run: Run) -> tuple[int, int]:
+    """MUSTs met, and MUSTs that apply or may apply."""
+    return sum(met(r) for r in run.results if r.requirement.level is Level.MUST), musts(run)[1]
+
+
+def earns(run: Run) -> bool:
+    """Whether the run may become a badge or attestation: it judged the whole catalogue to its end."""
+    return (
+        bool(run.results)
+        and not run.selected
+        and not run.cut_short
+        and run.verdict is not RunVerdict.INCOMPLETE
+        and run.planned == run.executed == len(run.results)
+    )
 
 
 def of(run: Run, *verdicts: Verdict) -> tuple[Result, ...]:
@@ -132,9 +167,29 @@ def reproduce(finding: Finding) -> str:
     return curl(exchange) if exchange else ""
 
 
-def plural(number: int, noun: str) -> str:
+def is_smallest(finding: Finding) -> bool:
+    """Whether the key exchange holds the smallest input found; cases of generated inputs say so."""
+    return finding.smallest or finding.case.endswith(", generated")
+
+
+def waiver(finding: Finding) -> str:
+    """An entry of a baseline file that covers this failure; the reason is left to fill in."""
+    return f'[[known]]\nrequirement = "{finding.code}"\ncase = "{fingerprint(finding)}"\nreason = ""\n'
+
+
+def again(run: Run, code: str) -> str:
+    """A command that judges one requirement again with the same seed; credentials are left to add."""
+    target, rest = run.target, (("requirement", code), ("seed", str(run.seed)), ("profile", run.profile))
+    if target.embedded:
+        return " ".join(["pytest", *(f"--rap-{name} {shlex.quote(valid(value))}" for name, value in rest)])
+    where = ("server-cmd", target.command) if target.command else ("server-url", target.url)
+    options = (f"--{name} {shlex.quote(valid(value))}" for name, value in (where, *rest))
+    return " ".join(["rap-conformance check", *options])
+
+
+def plural(number: int, noun: str, many: str = "") -> str:
     """A number with its noun: 1 MUST, 2 MUSTs."""
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+    return f"{number:,} {noun if number == 1 else many or noun + 's'}"
 
 
 def headline(run: Run) -> str:
@@ -142,18 +197,24 @@ def headline(run: Run) -> str:
     exercised, applicable = musts(run)
     number = counts(run)
     match run.verdict:
+        case RunVerdict.CONFORMANT if number[Verdict.KNOWN]:
+            known = plural(number[Verdict.KNOWN], "known failure")
+            return f"Nothing failed but {known}; all {plural(applicable, 'applicable MUST')} were exercised."
         case RunVerdict.CONFORMANT:
             return f"Conformant: all {plural(applicable, 'applicable MUST')} were exercised and passed."
         case RunVerdict.PARTIAL:
             missing = applicable - exercised
             open_ = f"{missing} of {plural(applicable, 'applicable MUST')} were not exercised"
-            return f"Partial: nothing failed, but {open_ if missing else 'only a selection ran'}."
+            known = f" but {plural(number[Verdict.KNOWN], 'known failure')}" if number[Verdict.KNOWN] else ""
+            why = open_ if missing else "not all could be seen"
+            return f"Partial: nothing failed{known}, but {'only a selection ran' if run.selected else why}."
         case RunVerdict.NOT_CONFORMANT:
             if number[Verdict.FAIL]:
                 return f"Not conformant: {plural(number[Verdict.FAIL], 'requirement')} failed."
             if number[Verdict.WARN]:
                 return f"Not conformant at this level: {number[Verdict.WARN]} SHOULD not met."
-            return "Not conformant: the baseline of known failures is out of date."
+            stale = f" ({plural(len(run.stale), 'entry', 'entries')} to remove)" if run.stale else ""
+            return f"Not conformant: the baseline of known failures is out of date{stale}."
         case RunVerdict.INCOMPLETE:
             why = f"the run was cut short ({run.cut_short})" if run.cut_short else "not everything was judged"
             return f"Incomplete: {why}."
@@ -171,7 +232,8 @@ def next_step(run: Run) -> tuple[str, Result | None]:
     if run.verdict is RunVerdict.NOT_CONFORMANT and (worst := failed or of(run, Verdict.WARN)):
         return f"Begin with {_named(worst[0])}. {worst[0].requirement.remedy}", worst[0]
     if run.verdict is RunVerdict.NOT_CONFORMANT:
-        return "Take the entries that no longer hold out of the baseline.", None
+        stale = f": {run.stale[0]}" if run.stale else ""
+        return f"Take the entries that no longer hold out of the baseline{stale}.", None
     for result in of(run, Verdict.ERROR):
         return f"Could not be judged: {_named(result)}. {result.reason}", result
     if run.verdict is RunVerdict.INCOMPLETE:
