@@ -116,8 +116,7 @@ def check(
 
     def give(name: str, value: object) -> None:
         if isinstance(value, list):
-            for each in value:
-                arguments.append(f"{name}={each}")
+            arguments.extend(f"{name}={each}" for each in value)
         elif isinstance(value, bool):
             if value:
                 arguments.append(name)
@@ -219,7 +218,8 @@ def serve(
         known = import_mutants()
         if mutant not in known:
             raise BadInput(
-                f"--mutant: got {mutant[:80]!a}; `rap-conformance list --mutants` shows the {len(known)} there are"
+                f"--mutant: got {mutant[:80]!a}; "
+                f"`rap-conformance list --mutants` shows the {len(known)} there are"
             )
         make = known[mutant].server
     try:

@@ -88,7 +88,7 @@ def read_request(config: pytest.Config) -> Request:
 
 
 def embedded_config() -> Config:
-    """The embedded reference server with everything on: authentication, two identities, prefix, durable state, limit."""
+    """The embedded reference server with everything on: two identities, prefix, durable state, limit."""
     tokens = [secrets.token_urlsafe(24) for _ in range(2)]
     state = Path(tempfile.mkdtemp(prefix="rapc-state-")) / "state.db"
     words = [sys.executable, "-m", "rap_conformance", "serve", "--host", "127.0.0.1", "--port", "{port}"]
@@ -132,7 +132,8 @@ def _select(selected: tuple[str, ...], revision: str) -> tuple[Requirement, ...]
         chosen = set(catalogue().select(selected))
     except LookupError as error:
         raise ConfigError(
-            f"--requirement: {str(error.args[0])[:80]!a} matches nothing; allowed are codes such as TCS004 and globs "
+            f"--requirement: {str(error.args[0])[:80]!a} matches nothing; "
+            "allowed are codes such as TCS004 and globs "
             "such as TCS*; `rap-conformance list` shows them"
         ) from None
     here = tuple(requirement for requirement in everything if requirement in chosen)
@@ -188,8 +189,8 @@ def _report_dir(config: pytest.Config) -> Path | None:
         probe.unlink()
     except OSError as error:
         raise ConfigError(
-            f"--report-dir: cannot write to {str(folder)!a} ({error.strerror or error}); give a folder that can be "
-            "written, or --no-report"
+            f"--report-dir: cannot write to {str(folder)!a} ({error.strerror or error}); "
+            "give a folder that can be written, or --no-report"
         ) from None
     return folder
 

@@ -34,13 +34,14 @@ def ordinary(peer: Peer) -> list[Labelled]:
         options = peer.session.options
         generated = ordinary_queries(options.examples, options.seed)
         asked = [("an unknown id", peer.ask(fresh(), fresh("thread")))]
+        asked += [(f"an unknown id {title}", peer.ask(each, fresh("thread"))) for title, each in id_shapes()]
         asked += [(GENERATED, peer.post_status(encode(body))) for body in generated]
         if not options.gentle:
             peer.session.pool.submit(_prepare, options.examples, options.seed)
         return asked
 
     answers = peer.session.once("ordinary", make)
-    peer.record.examples = len(answers) - 1
+    peer.record.examples = sum(case == GENERATED for case, _ in answers)
     return answers
 
 
@@ -51,6 +52,19 @@ def live(peer: Peer) -> list[Labelled]:
         return peer.while_pending([(LIVE, peer.ask_about)] * 3)[1]
 
     return peer.session.once("live", make)
+
+
+def subscribed(peer: Peer) -> list[Labelled]:
+    """Answers about an active subscription. Raises Untested without a tool that makes one."""
+
+    def make() -> list[Labelled]:
+        call = peer.invoke("subscription")
+        peer.need_result(call)
+        answers = [("an active subscription", peer.ask_about(call)) for _ in range(3)]
+        peer.cancel(call)
+        return answers
+
+    return peer.session.once("subscribed", make)
 
 
 def judge_answers(peer: Peer, answers: Iterable[Labelled], check: Check) -> None:
@@ -81,7 +95,7 @@ def smallest_of(
     wrong: Callable[[Exchange], bool],
     known: Exchange,
 ) -> Exchange:
-    """The exchange of the smallest generated input for which `wrong` holds that is found within bounds, else `known`."""
+    """The exchange of the smallest generated input found for which `wrong` holds, else `known`."""
     from rap_conformance.contract import smallest
 
     kept: dict[bytes, Exchange] = {}
@@ -134,6 +148,11 @@ def near_misses(call_id: str) -> list[tuple[str, str]]:
         ("with an underscore for a character", call_id[:-1] + "_"),
         ("with a dash for a character", call_id[:middle] + "-" + call_id[middle + 1 :]),
         ("followed by a colon and a number", call_id + ":1"),
+        ("without its dashes", call_id.replace("-", "")),
+        ("with underscores for its dashes", call_id.replace("-", "_")),
+        ("with its first letter percent-encoded", f"%{ord(call_id[0]):02X}{call_id[1:]}"),
+        ("behind a dot and a slash", "./" + call_id),
+        ("with a slash at its end", call_id + "/"),
         ("with a percent sign for its end", call_id[:middle] + "%"),
         ("with an asterisk for its end", call_id[:middle] + "*"),
         ("with a question mark for a character", call_id[:-1] + "?"),

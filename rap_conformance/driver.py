@@ -1,4 +1,4 @@
-"""Drives one run inside pytest: collects scenarios, runs them in order, turns results into outcomes and reports."""
+"""Drives one run inside pytest: collects scenarios, runs them in order, makes outcomes and reports."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Driver:
 
     @classmethod
     def configure(cls, config: pytest.Config) -> Driver:
-        """Check every option and the configuration. Raises ConfigError, one line, before the first request."""
+        """Check all that was given. Raises ConfigError, one line, before the first request."""
         for option, flag in (("numprocesses", "-n"), ("reruns", "--reruns")):
             if config.getoption(option, None):
                 raise ConfigError(
@@ -183,7 +183,7 @@ class Driver:
         return True
 
     @pytest.hookimpl(wrapper=True)
-    def pytest_runtest_makereport(self, item: pytest.Item, call: pytest.CallInfo[None]) -> Any:
+    def pytest_runtest_makereport(self, item: pytest.Item) -> Any:
         """Hang the evidence on the item's row in report.html."""
         report = yield
         result = item.stash.get(_RESULT, None)
@@ -331,7 +331,7 @@ class Driver:
         report._data["renderCollapsed"] = ["passed", "skipped", "xfailed"]
 
     @pytest.hookimpl(optionalhook=True)
-    def pytest_html_results_summary(self, prefix: list[str], summary: list[str], postfix: list[str]) -> None:
+    def pytest_html_results_summary(self, prefix: list[str]) -> None:
         """What stands above the table."""
         if self.run is not None:
             self._page.title = html.title(self.run)
@@ -359,7 +359,7 @@ class Driver:
 
 
 def _turn(item: pytest.Item) -> tuple[int, bool, str]:
-    """What may do harm comes last; what mostly waits is waited for first, so that nothing else meets its calls."""
+    """What may do harm comes last; what mostly waits comes first, so that nothing else meets its calls."""
     requirement = item.stash[_REQUIREMENT]
     return _STAGES.index(requirement.stage), not _overlaps(item), requirement.code
 
@@ -378,7 +378,7 @@ def _terminate_like_interrupt() -> Any:
     if threading.current_thread() is not threading.main_thread():
         return None
 
-    def handler(signum: int, frame: FrameType | None) -> None:
+    def handler(signum: int, _: FrameType | None) -> None:
         raise KeyboardInterrupt(f"signal {signum}")
 
     return signal.signal(signal.SIGTERM, handler)

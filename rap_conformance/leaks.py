@@ -10,10 +10,12 @@ from rap_conformance.peer import Call
 from rap_conformance.wire import lenient_json
 
 VOLATILE_HEADERS = frozenset(
-    "date age x-request-id request-id x-correlation-id x-amzn-requestid x-amzn-trace-id traceparent x-trace-id "
+    "date age x-request-id request-id x-correlation-id x-amzn-requestid x-amzn-trace-id traceparent "
+    "x-trace-id "
     "cf-ray x-runtime x-response-time server-timing set-cookie x-ratelimit-remaining ratelimit-remaining "
     "x-ratelimit-reset ratelimit-reset ratelimit x-rate-limit-remaining retry-after connection keep-alive "
-    "x-envoy-upstream-service-time via x-cache x-served-by x-timer report-to nel expires last-modified".split()
+    "x-envoy-upstream-service-time via x-cache x-served-by x-timer report-to nel expires "
+    "last-modified".split()
 )
 """Headers that differ between any two answers, or between machines."""
 
@@ -81,6 +83,14 @@ def leaked(exchange: Exchange, calls: Iterable[Call]) -> str | None:
     return None
 
 
+def reveals(exchange: Exchange) -> bool:
+    """Whether the answer tells, in whatever form, if the call is alive: an `alive` of any type, or a bare boolean."""
+    value = lenient_json(exchange.response_body)
+    if isinstance(value, list) and len(value) == 1:
+        value = value[0]
+    return isinstance(value, bool) or (isinstance(value, dict) and value.get("alive") is not None)
+
+
 def members(exchange: Exchange) -> set[str]:
     """The names of the answer's members, down to the second level."""
     value = lenient_json(exchange.response_body)
@@ -94,7 +104,7 @@ def members(exchange: Exchange) -> set[str]:
 
 
 def internals(exchange: Exchange) -> str | None:
-    """What of the server's inside the answer shows although the request did not contain it; None if nothing."""
+    """What of the server's inside the answer shows that the request did not contain; None if nothing."""
     answer = blob(exchange)
     for what, pattern in INTERNALS:
         for match in pattern.finditer(answer):

@@ -306,7 +306,7 @@ class Peer:
             raise ServerDied(message, culprit)
 
     def expect_rejected(self, exchange: Exchange, case: str, *, oversized: bool = False) -> None:
-        """An input that need not be understood: any 4xx, or "not alive"; never alive, 5xx, silence or death."""
+        """An input that need not be understood gets any 4xx, or "not alive"; never alive, 5xx or silence."""
         if oversized and exchange.failure is not None and exchange.status is None:
             if exchange.failure.name in {"RESET", "CUT_SHORT"}:
                 return

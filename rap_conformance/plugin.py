@@ -129,8 +129,8 @@ def _refuse_misleading_path(config: pytest.Config) -> None:
         if alone and config.rootpath != here and config.rootpath not in here.parents:
             option = "--" + name.replace("_", "-")
             raise pytest.UsageError(
-                f"{option}: pytest took {str(value)!a} for the root of its tests; write it with an equals sign: "
-                f"{option}={value}"
+                f"{option}: pytest took {str(value)!a} for the root of its tests; "
+                f"write it with an equals sign: {option}={value}"
             )
 
 

@@ -70,7 +70,7 @@ def _discover(session: Session) -> None:
 
 
 def _ask_both(session: Session, peer: Peer, method: str, body: bytes, paths: tuple[str, str]) -> Pair:
-    """The same request to the endpoint and to a path that cannot exist, with a look at whether that killed."""
+    """The same request to the endpoint and to a path that cannot exist; does the server survive it?"""
     answers: list[Exchange] = []
     for path in paths:
         headers = (("Content-Type", "application/json"),) if method == "POST" else ()
@@ -157,7 +157,8 @@ def _callback(session: Session, peer: Peer) -> None:
         survive(session, peer, call.exchange)
         facts.no_calls = f"no callback arrives at {session.receiver.url} (waited {limit:g} s)"
         session.causes.append(
-            f"the server acknowledged a call and no callback arrived at {session.receiver.url} within {limit:g} s; "
+            f"the server acknowledged a call and no callback arrived at {session.receiver.url} "
+            f"within {limit:g} s; "
             "if the server cannot reach that address, give --callback-bind and --callback-url"
         )
         return

@@ -102,7 +102,10 @@ class Runner:
                 case State.ABSENT:
                     reason = f"the server has no /tool_call_status: {presence.reason}"
                     if session.facts.status_without_live:
-                        reason += " (asked while no call was live: a server that answers 404 for unknown ids looks the same)"
+                        reason += (
+                            " (asked while no call was live: a server that answers 404 for unknown ids "
+                            "looks the same)"
+                        )
                     return verdict(Verdict.NOT_APPLICABLE, reason)
                 case State.UNSURE:
                     return verdict(Verdict.UNTESTED, f"/tool_call_status cannot be judged: {presence.reason}")

@@ -161,7 +161,7 @@ class Session:
     # --- tools ---------------------------------------------------------------
 
     def tool(self, kind: str) -> ScenarioConfig:
-        """What to invoke for a quick, pending, subscription or final call. Raises Untested, saying what to configure."""
+        """What to invoke for a call of a kind. Raises Untested, saying what to configure."""
         if self.facts.no_calls:
             raise Untested(self.facts.no_calls)
         policy = self.options.invoke
@@ -220,7 +220,7 @@ class Session:
         return None
 
     def fire(self) -> None:
-        """Cause an event of the subscription, if the configuration says how. Raises Trouble if the command fails."""
+        """Cause an event, if the configuration says how. Raises Trouble if the command fails."""
         chosen = self.config.scenarios.get("subscription")
         if chosen is not None and chosen.trigger:
             status, said = run_command(chosen.trigger, within=30.0)
@@ -265,7 +265,7 @@ class Session:
         )
 
     def clean_up(self) -> None:
-        """Cancel every call that may still run and close every thread of ours; never raises for the server's sake."""
+        """Cancel every call that may still run and close every thread of ours; never raises."""
         self.probe.patience = Patience(20.0)
         threads: dict[str, Credentials | None] = {}
         if not self.dead and self.calls and self.answers():

@@ -67,7 +67,7 @@ def lenient_json(body: bytes) -> Any:
 
 
 def read_liveness(exchange: Exchange) -> Liveness:
-    """What a runtime makes of the answer (stated, 2026-07-pr62; 3xx and 1xx: unknown, the reference client)."""
+    """What a runtime makes of the answer: stated, but for 1xx and 3xx (unknown, as the reference client)."""
     status = exchange.status
     if status is None or exchange.failure is not None:
         return Liveness.UNKNOWN

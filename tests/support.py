@@ -1,4 +1,4 @@
-"""What several tests share: running the command line as its users do, and targets that misbehave on the wire."""
+"""What several tests share: the command line as its users run it, and targets that misbehave."""
 
 from __future__ import annotations
 

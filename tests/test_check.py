@@ -1,4 +1,4 @@
-"""`rap-conformance check` as its users meet it: bad input, nobody there, interruption, what is left behind."""
+"""`rap-conformance check` as its users meet it: bad input, nobody there, interruption, what is left."""
 
 from __future__ import annotations
 
@@ -190,7 +190,8 @@ def test_no_report_leaves_nothing_behind(tmp_path: Path) -> None:
 
 def test_a_configuration_file_of_the_folder_is_found(tmp_path: Path) -> None:
     (tmp_path / "rap-conformance.toml").write_text(
-        f"[server]\ncommand = '''{REFERENCE}'''\n[scenario.quick]\noperation = 'echo'\narguments = {{ text = 'x' }}\n"
+        f"[server]\ncommand = '''{REFERENCE}'''\n"
+        "[scenario.quick]\noperation = 'echo'\narguments = { text = 'x' }\n"
     )
     outcome = run(tmp_path, "check", "--no-auth", "--requirement", "TCS006", *QUICK)
     assert outcome.verdicts() == {"TCS006": "pass"}

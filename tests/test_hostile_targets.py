@@ -9,12 +9,13 @@ import time
 from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.support import listening, read_request, run
 
-MANIFEST = {
+MANIFEST: dict[str, Any] = {
     "name": "hostile",
     "endpoint": "http://127.0.0.1:9/invoke",
     "tools": [{"name": "t", "description": "d", "inputSchema": {"type": "object"}}],
@@ -145,7 +146,7 @@ def test_an_endpoint_on_another_origin_gets_no_credentials(tmp_path: Path) -> No
                     **MANIFEST,
                     "endpoint": elsewhere,
                     "tools": [{**MANIFEST["tools"][0], "annotations": {"readOnly": True}}],
-                }  # type: ignore[dict-item]
+                }
             ).encode()
             self.send_response(200)
             self.send_header("Content-Type", "application/json")

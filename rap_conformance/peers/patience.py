@@ -75,7 +75,7 @@ class Patience:
         self.check()
 
     async def hush(self, seconds: float, until: Callable[[], bool]) -> None:
-        """Say nothing for `seconds`, or less if `until` comes true or the run ends (for asynchronous code)."""
+        """Say nothing for `seconds`, or until `until` comes true or the run ends (asynchronous code)."""
         deadline = time.monotonic() + seconds
         while (left := deadline - time.monotonic()) > 0 and not self.halted and not until():
             await asyncio.sleep(min(0.1, left))

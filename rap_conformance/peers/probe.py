@@ -204,7 +204,7 @@ class Probe:
             exchange.failure in {Failure.RESET, Failure.CUT_SHORT} and not opened and exchange.status is None
         )
         if stale and isinstance(body, bytes):
-            # The server closed an idle connection just as we used it again: that says nothing about the request.
+            # The server closed an idle connection just as we used it again: no word about the request.
             fresh = [*sent, ("Connection", "close")]
             return self._exchange(method, url, body, fresh, extensions, timeout, self.patience.now())
         return exchange
