@@ -149,7 +149,7 @@ class Peer:
         return self.send("GET", self.session.facts.discovery_url, **how)
 
     def post_status(
-        self, body: bytes, *, headers: Headers = JSON, method: str = "POST", **how: Any
+        self, body: bytes | Iterable[bytes], *, headers: Headers = JSON, method: str = "POST", **how: Any
     ) -> Exchange:
         """Any bytes to the status endpoint."""
         return self.send(method, self.session.facts.status_url, body, headers=headers, **how)

@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 
 from rap_conformance.config import Auth, Config, ScenarioConfig
 from rap_conformance.evidence import Exchange, Failure
+from rap_conformance.options import ConfigError
 from rap_conformance.peer import JSON, Call, encode, query
 from rap_conformance.peers.patience import Patience
 from rap_conformance.peers.probe import Credentials, NoAnswer, Probe
@@ -307,7 +308,15 @@ def _annotated(tool: dict[str, Any], name: str) -> bool:
 
 
 def _credentials(auth: Auth) -> Credentials:
-    return Credentials(tuple((name, secret.reveal()) for name, secret in auth.headers))
+    signer = None
+    if auth.sigv4 is not None:
+        from rap_conformance.peers import sigv4
+
+        try:
+            signer = sigv4.signer(auth.sigv4.service, auth.sigv4.region)
+        except sigv4.NoAwsCredentials as missing:
+            raise ConfigError(str(missing)) from None
+    return Credentials(tuple((name, secret.reveal()) for name, secret in auth.headers), signer)
 
 
 __all__ = ["Facts", "Options", "Session", "Trouble", "parse_manifest"]

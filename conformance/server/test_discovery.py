@@ -261,10 +261,10 @@ def test_optional_fields_typed(peer: Peer) -> None:
             what = f"{title}: {annotations!a:.60}"
             peer.report(wrong("`annotations` is an object", what, exchange, "type of annotations"))
             continue
-        for name, kind in ANNOTATIONS.items():
-            if name in annotations and not isinstance(annotations[name], kind):
+        for name, wanted in ANNOTATIONS.items():
+            if name in annotations and not isinstance(annotations[name], wanted):
                 what = f"{title}: {annotations[name]!a:.60}"
-                peer.report(wrong(f"`{name}` is a {english(kind)}", what, exchange, f"type of {name}"))
+                peer.report(wrong(f"`{name}` is a {english(wanted)}", what, exchange, f"type of {name}"))
 
 
 def english(kind: type) -> str:

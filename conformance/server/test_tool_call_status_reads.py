@@ -6,6 +6,7 @@ Specification: "Tool Call Status Check", sections "Query Semantics" and "Securit
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 
 from rap_conformance.corpus import live, ordinary
@@ -18,21 +19,34 @@ from rap_conformance.wire import means_alive
 HAMMER_THREADS, HAMMER_PACE, HAMMER_MOST = 2, 0.04, 130
 
 
-def hammer(peer: Peer, call: Call, seconds: float) -> Exchange:
-    """Ask about one call from several sides for `seconds`, or until it ended; gives the last answer."""
-    end = peer.patience.now() + seconds
+def hammer(peer: Peer, call: Call, twins: list[Call]) -> tuple[Exchange, list[tuple[Exchange, Exchange]]]:
+    """Ask about one call from several sides until it ended, or its twins did a while ago.
 
-    def ask(_: int) -> Exchange:
+    Gives the last answer, and every "not alive" that held on for a moment with what a twin got beside it.
+    """
+    denied: list[tuple[Exchange, Exchange]] = []
+
+    def over() -> bool:
+        ends = [twin.results[0].arrived for twin in twins if twin.results]
+        return bool(call.results) or (len(ends) == len(twins) and peer.patience.now() > max(ends) + 1.0)
+
+    def ask(side: int) -> Exchange:
         last = peer.ask_about(call)
-        asked = 1
-        while peer.patience.now() < end and not call.results:
+        asked = doubts = 1
+        while not over():
             last = peer.ask_about(call)
             asked += 1
+            if side == 0 and doubts < 8 and not means_alive(last):
+                doubts += 1
+                peer.patience.pace(0.1)
+                last, beside = peer.ask_about(call), peer.ask_about(twins[-1])
+                if not means_alive(last) and means_alive(beside):
+                    denied.append((last, beside))
             peer.patience.pace(HAMMER_PACE if asked < HAMMER_MOST / HAMMER_THREADS else 0.5)
         return last
 
     with ThreadPoolExecutor(HAMMER_THREADS) as sides:
-        return list(sides.map(ask, range(HAMMER_THREADS)))[-1]
+        return list(sides.map(ask, range(HAMMER_THREADS)))[-1], denied
 
 
 @scenario("TCS009", overlap=True)
@@ -46,6 +60,8 @@ def test_read_only(peer: Peer) -> None:
         call_id, thread = fresh(), fresh("thread")
         for number in range(30):
             exchange = peer.ask(call_id, thread)
+            if means_alive(exchange) and not number:
+                raise Untested("an unknown id is alive at the first question, which TCS004 is about")
             if means_alive(exchange):
                 raise Violation(
                     "`alive: false` however often one asks",
@@ -56,10 +72,13 @@ def test_read_only(peer: Peer) -> None:
 
 
 def pending_unchanged(peer: Peer) -> None:
-    """Three calls at once, one of them hammered with questions: all three end alike."""
-    asked, *twins = (peer.invoke("pending") for _ in range(3))
+    """Three calls at once, one of them hammered with questions, from before it was made: all three end alike."""
+    call_id, thread = fresh(), fresh("thread")
+    for _ in range(3):
+        peer.ask(call_id, thread)
+    asked, *twins = (peer.invoke("pending", id=call_id, thread=thread), *(peer.invoke("pending") for _ in range(2)))
     lasts = peer.session.tool("pending").seconds or 0.0
-    last = hammer(peer, asked, lasts * 3 + 5.0)
+    last, denied = hammer(peer, asked, twins)
     ends = [peer.need_result(twin) for twin in twins]
     took = [end.arrived - twin.sent for end, twin in zip(ends, twins, strict=True)]
     tolerance = max(1.0, 0.5 * max(took), 3 * abs(took[0] - took[1]))
@@ -91,6 +110,17 @@ def pending_unchanged(peer: Peer) -> None:
             asked.result.exchange,
             case="asking about a pending call alters its result",
         )
+    over = min(asked.result.arrived, *(end.arrived for end in ends)) - peer.slack
+    for mine, beside in denied:
+        if mine.started > asked.acknowledged + peer.slack and beside.ended < over:
+            raise Violation(
+                "`alive: true`, as for a call that nobody had asked about",
+                f"`alive: false`, {asked.result.arrived - mine.ended:.1f} s before the result arrived",
+                mine,
+                beside,
+                case="asking about a call makes it unknown",
+            )
+    ended_alike(peer, asked, twins[0])
     again = peer.ask_about(asked)
     if asked.mailbox.until(lambda _: len(asked.results) > 1, min(1.0, peer.race)):
         raise Violation(
@@ -99,6 +129,21 @@ def pending_unchanged(peer: Peer) -> None:
             again,
             asked.results[-1].exchange,
             case="asking about a call repeats its result",
+        )
+
+
+def ended_alike(peer: Peer, asked: Call, twin: Call) -> None:
+    """After their end a call that was asked about is as little alive as one that was not."""
+    if not peer.patience.until(lambda: not means_alive(peer.ask_about(twin)), peer.grace, every=0.2):
+        return  # TCS006 is about that
+    if not peer.patience.until(lambda: not means_alive(peer.ask_about(asked)), max(1.0, peer.race), every=0.2):
+        raise Violation(
+            "`alive: false` after its end, as for a call that nobody asked about",
+            "`alive: true`",
+            peer.ask_about(asked),
+            peer.ask_about(twin),
+            case="asking about a call keeps it alive beyond its end",
+            absence=True,
         )
 
 
@@ -122,7 +167,7 @@ def subscriptions_unchanged(peer: Peer) -> None:
     while len(twin.events) < 5 and peer.patience.now() < end:
         last = peer.ask_about(asked)
         peer.patience.pace(0.06)
-    theirs = len(twin.events)
+    theirs, meanwhile = len(twin.events), len(asked.events)
     if theirs < 3:
         raise Untested(f"a subscription that nobody asked about sent {theirs} events within {peer.grace:g} s")
     took = twin.events[-1].arrived - twin.events[0].arrived
@@ -131,10 +176,11 @@ def subscriptions_unchanged(peer: Peer) -> None:
     finals = [event for event in asked.events if event.final]
     for call in (asked, twin):
         peer.cancel(call)
-    if finals or not enough:
+    starved = 2 * meanwhile < theirs
+    if finals or not enough or starved:
         raise Violation(
             f"{theirs} events, as for a subscription that nobody asked about",
-            "a final event" if finals else f"{ours} events in the same time",
+            "a final event" if finals else f"{meanwhile if starved else ours} events in the same time",
             last,
             case="asking about a subscription ends or starves it",
             absence=not finals,
@@ -151,39 +197,72 @@ def subscriptions_unchanged(peer: Peer) -> None:
 @scenario("TCS010", overlap=True)
 def test_nothing_but_alive(peer: Peer) -> None:
     """No byte tells anything about the call: no secret of it comes back, and only `alive` differs for live calls."""
+    ended: list[Call] = []
     with peer.part("live calls"):
-        alive, unknown = side_by_side(peer)
-        everything = alive + [e for _, e in live(peer)]
-        for exchange in everything:
-            if what := leaked(exchange, peer.session.calls):
-                expected, got = "nothing about the call", f"{what} in the answer"
-                raise Violation(expected, got, exchange, case="a live call's secrets")
-        if found := another_member(everything, unknown):
-            raise found
-        if another_header(alive, unknown):
-            # What differs by chance, as between the machines behind one address, hardly does so twice.
-            again = side_by_side(peer)
-            if found := another_header(alive + again[0], unknown + again[1]):
-                raise found
+        judge_group(peer, lambda: live_beside_unknown(peer, ended), [e for _, e in live(peer)])
+    with peer.part("an active subscription"):
+        subscription = peer.invoke("subscription")
+        peer.need_result(subscription)
+        try:
+            judge_group(peer, lambda: beside_unknown(peer, subscription))
+        finally:
+            peer.cancel(subscription)
+    with peer.part("a call that ended"):
+        if not ended:
+            raise Untested("no call was pending that could end")
+        if not peer.patience.until(lambda: not means_alive(peer.ask_about(ended[0])), peer.grace, every=0.1):
+            raise Untested("the call is alive after its end, which TCS006 is about")
+        judge_group(peer, lambda: beside_unknown(peer, ended[0]))
     with peer.part("planted secrets"):
         for case, exchange in ordinary(peer):
             if what := leaked(exchange, peer.session.calls):
                 raise Violation("nothing about any call", f"{what} in the answer", exchange, case=case)
 
 
-def side_by_side(peer: Peer) -> tuple[list[Exchange], list[Exchange]]:
-    """Answers about two live calls, and about unknown ones before, between and after them.
+Groups = tuple[list[Exchange], list[Exchange]]
+"""Answers about known calls, and about unknown ones before, between and after them.
 
-    So a header that changes with time alone, such as a server's uptime, changes for the unknown ones as well.
-    """
+So a header that changes with time alone, such as a server's uptime, changes for the unknown ones as well.
+"""
+
+
+def live_beside_unknown(peer: Peer, ended: list[Call]) -> Groups:
+    """Two live calls; the first is put into `ended`."""
     first = peer.invoke("pending")
     questions: list[Question] = [("unknown", lambda call: peer.ask(fresh(), call.thread))]
     for title, ask in (("live", peer.ask_about), ("other", lambda _: peer.ask_about(first))) * 2:
         questions += [(title, ask), questions[0]]
     answers = peer.while_pending(questions)[1]
     over = peer.need_result(first).arrived - peer.slack
+    ended.append(first)
     alive = [e for title, e in answers if title == "live" or (title == "other" and e.ended < over)]
     return alive, [e for title, e in answers if title == "unknown"]
+
+
+def beside_unknown(peer: Peer, call: Call) -> Groups:
+    """One call."""
+    known, unknown = [], [peer.ask(fresh(), call.thread)]
+    for _ in range(4):
+        known.append(peer.ask_about(call))
+        unknown.append(peer.ask(fresh(), call.thread))
+    return known, unknown
+
+
+def judge_group(peer: Peer, make: Callable[[], Groups], more: Iterable[Exchange] = ()) -> None:
+    """Raise a Violation for whatever the answers about known calls tell beyond `alive`."""
+    known, unknown = make()
+    everything = [*known, *more]
+    for exchange in everything:
+        if what := leaked(exchange, peer.session.calls):
+            expected, got = "nothing about the call", f"{what} in the answer"
+            raise Violation(expected, got, exchange, case="a call's secrets")
+    if found := another_member(everything, unknown):
+        raise found
+    if another_header(known, unknown):
+        # What differs by chance, as between the machines behind one address, hardly does so twice.
+        again = make()
+        if found := another_header(known + again[0], unknown + again[1]):
+            raise found
 
 
 def another_member(alive: list[Exchange], unknown: list[Exchange]) -> Violation | None:
@@ -202,27 +281,47 @@ def another_member(alive: list[Exchange], unknown: list[Exchange]) -> Violation 
     return None
 
 
-def another_header(alive: list[Exchange], unknown: list[Exchange]) -> Violation | None:
-    """A header that is there for live calls only, or differs for them while all unknown ones share it."""
-    for name in sorted({k.lower() for e in alive for k, _ in e.response_headers} - VOLATILE_HEADERS):
-        theirs, ours = ({e.header(name) for e in group} for group in (unknown, alive))
-        if theirs == {None}:
+def another_header(known: list[Exchange], unknown: list[Exchange]) -> Violation | None:
+    """A header that is there for known calls only, or differs for them while all unknown ones share it."""
+    for name in sorted({k.lower() for e in known + unknown for k, _ in e.response_headers}):
+        theirs, ours = ({e.header(name) for e in group} for group in (unknown, known))
+        volatile = name in VOLATILE_HEADERS
+        if theirs == {None} and not (volatile and None in ours):
             return Violation(
                 "the headers of an answer about an unknown id",
                 f"also {ascii(name)[:60]}",
-                next(e for e in alive if e.header(name) is not None),
+                next(e for e in known if e.header(name) is not None),
                 unknown[0],
-                case="a header for live calls only",
+                case="a header for known calls only",
             )
-        varies = len(ours) > 1 and len(theirs) == 1
-        if name in OF_THE_BODY and not varies:
+        if volatile or not (differs_by_body if name in OF_THE_BODY else differs)(name, known, unknown):
             continue
-        if varies or (len(theirs) == 1 and len(ours) == 1 and theirs != ours):
-            return Violation(
-                f"{name}: {str(next(iter(theirs)))[:60]!a}, as for unknown ids",
-                ", ".join(ascii(str(value)[:60]) for value in sorted(map(str, ours))[:3]),
-                next(e for e in alive if e.header(name) not in theirs),
-                unknown[0],
-                case="a header that differs for live calls",
-            )
+        return Violation(
+            f"{name}: {str(next(iter(theirs)))[:60]!a}, as for unknown ids",
+            ", ".join(ascii(str(value)[:60]) for value in sorted(map(str, ours))[:3]),
+            next((e for e in known if e.header(name) not in theirs), known[0]),
+            unknown[0],
+            case="a header that differs for known calls",
+        )
     return None
+
+
+def differs(name: str, known: list[Exchange], unknown: list[Exchange]) -> bool:
+    """Whether a header has one value for all unknown calls, and another or several for known ones."""
+    theirs, ours = ({e.header(name) for e in group} for group in (unknown, known))
+    return len(theirs) == 1 and ours != theirs
+
+
+def differs_by_body(name: str, known: list[Exchange], unknown: list[Exchange]) -> bool:
+    """The same for a header that is computed from the body: among answers with the same body."""
+
+    def having(group: list[Exchange], body: bytes) -> list[Exchange]:
+        return [e for e in group if e.response_body == body]
+
+    if len({e.header(name) for e in unknown}) != 1:
+        return False
+    for body in {e.response_body for e in known}:
+        mine, theirs = having(known, body), having(unknown, body)
+        if len({e.header(name) for e in mine}) > 1 or (theirs and differs(name, mine, theirs)):
+            return True
+    return False

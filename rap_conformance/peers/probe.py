@@ -214,7 +214,7 @@ class Probe:
         if not chosen or not self.trusts(url):
             return ()
         signed = chosen.signer(method, url, body) if chosen.signer else ()
-        for _, value in (*chosen.headers, *signed):
+        for _, value in chosen.headers:
             self.redactor.learn(value)
         return (*chosen.headers, *signed)
 

@@ -7,7 +7,9 @@ import threading
 from rap_conformance.evidence import Headers
 
 MASK = "<redacted>"
-_SECRET_HEADERS = frozenset({"authorization", "proxy-authorization", "cookie", "set-cookie", "x-api-key"})
+_SECRET_HEADERS = frozenset(
+    {"authorization", "proxy-authorization", "cookie", "set-cookie", "x-api-key", "x-amz-security-token"}
+)
 
 
 class Redactor:
