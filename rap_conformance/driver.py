@@ -90,19 +90,27 @@ class Driver:
             mark = scenario_of(getattr(item, "obj", None))
             if mark is None:
                 keep.append(item)
+            elif mark.late:
+                self.runner.late.setdefault(mark.code, []).append(item.obj)  # type: ignore[attr-defined]
             elif mark.code in wanted:
                 item.stash[_REQUIREMENT] = wanted[mark.code]
                 requirement = wanted[mark.code]
                 item.user_properties += [("code", mark.code), ("level", str(requirement.level))]
                 keep.append(item)
-            else:
+            elif self.request.options.selected:
                 gone.append(item)
         ours = [item for item in keep if _REQUIREMENT in item.stash]
-        ours.sort(key=_turn)
+        ours.sort(key=self._turn)
         items[:] = [item for item in keep if _REQUIREMENT not in item.stash] + ours
         self.planned = tuple(item.stash[_REQUIREMENT] for item in ours)
         if gone:
             config.hook.pytest_deselected(items=gone)
+
+    def _turn(self, item: pytest.Item) -> tuple[int, bool, bool, str]:
+        """What may do harm comes last; what mostly waits comes first, so that nothing meets its calls."""
+        requirement = item.stash[_REQUIREMENT]
+        late = requirement.code in self.runner.late
+        return _STAGES.index(requirement.stage), late, not _overlaps(item), requirement.code
 
     # --- running -------------------------------------------------------------
 
@@ -356,12 +364,6 @@ class Driver:
         """The evidence says it all: no log beside it."""
         if "code" in dict(report.user_properties):
             data.clear()
-
-
-def _turn(item: pytest.Item) -> tuple[int, bool, str]:
-    """What may do harm comes last; what mostly waits comes first, so that nothing else meets its calls."""
-    requirement = item.stash[_REQUIREMENT]
-    return _STAGES.index(requirement.stage), not _overlaps(item), requirement.code
 
 
 def _overlaps(item: pytest.Item) -> bool:

@@ -288,6 +288,12 @@ class Peer:
         credentials = self.session.other if call.other else None
         return self.session.notify("cancel_tool_call", query(call.id, call.thread), credentials)
 
+    def close_thread(self, call: Call) -> Exchange | None:
+        """Close the thread of one of our calls, if the server takes closures."""
+        call.cancelled = True
+        credentials = self.session.other if call.other else None
+        return self.session.notify("close_thread", {"thread_id": call.thread}, credentials)
+
     # --- survival ------------------------------------------------------------
 
     def survived(self, culprit: Exchange, before: Exchange | None = None, watch: float = 0.0) -> None:

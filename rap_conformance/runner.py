@@ -10,6 +10,7 @@ from __future__ import annotations
 import threading
 import traceback
 from concurrent.futures import Future
+from dataclasses import replace
 
 from rap_conformance.catalogue import Requirement, Stage
 from rap_conformance.evidence import Result, Verdict
@@ -39,6 +40,7 @@ class Runner:
     def __init__(self, session: Session) -> None:
         self.session = session
         self.results: dict[str, Result] = {}
+        self.late: dict[str, list[Function]] = {}
         self._futures: dict[str, Future[Result]] = {}
         self._died: set[str] = set()
         self._reviving = threading.Lock()
@@ -63,6 +65,9 @@ class Runner:
                 outcome = self._judge(requirement, function, alone=True)
         else:
             outcome = self._standing(requirement) or self._judge(requirement, function, alone=True)
+        for function in self.late.get(requirement.code, ()):
+            if self._standing(requirement) is None:
+                outcome = joined(outcome, self._judge(requirement, function, alone=True))
         self.results[requirement.code] = outcome
         return outcome
 
@@ -176,6 +181,25 @@ class Runner:
                 self.session.restart()
             except CommandFailed as failed:
                 self.session.dead = f"{message}; it could not be started again: {failed}"
+
+
+def joined(first: Result, late: Result) -> Result:
+    """What a scenario found with what a later one adds, which never unsettles a verdict by being untested."""
+    if late.verdict in {Verdict.UNTESTED, Verdict.NOT_APPLICABLE}:
+        return replace(first, notes=(*first.notes, f"not exercised: {late.reason}"))
+    if first.findings or not (late.findings or late.verdict is Verdict.ERROR):
+        late_wins = first.verdict in {Verdict.UNTESTED, Verdict.NOT_APPLICABLE}
+    else:
+        late_wins = True
+    leading = late if late_wins else first
+    return replace(
+        leading,
+        findings=first.findings + late.findings,
+        notes=(*first.notes, *late.notes),
+        exchanges=first.exchanges + late.exchanges,
+        examples=first.examples + late.examples,
+        duration=first.duration + late.duration,
+    )
 
 
 def _wait(future: Future[Result]) -> None:

@@ -69,17 +69,22 @@ class ServerDied(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Scenario:
-    """Ties a function to the requirement it judges. `overlap`: it mostly waits and runs beside others."""
+    """Ties a function to the requirement it judges.
+
+    `overlap`: it mostly waits and runs beside others. `late`: it adds to what
+    the requirement's scenario found, after all that runs beside each other.
+    """
 
     code: str
     overlap: bool = False
+    late: bool = False
 
 
-def scenario(code: str, *, overlap: bool = False) -> Callable[[F], F]:
+def scenario(code: str, *, overlap: bool = False, late: bool = False) -> Callable[[F], F]:
     """Mark a function as the scenario of requirement `code`."""
 
     def mark(function: F) -> F:
-        setattr(function, ATTRIBUTE, Scenario(code, overlap))
+        setattr(function, ATTRIBUTE, Scenario(code, overlap, late))
         return function
 
     return mark

@@ -1,0 +1,63 @@
+"""Random lives of many calls at once, judged by the lifecycle table; each function reports one share.
+
+Specification: "Tool Call Status Check", section "Query Semantics", with "Tool Cancellation",
+"Thread Closure" and "Subscription Events".
+"""
+
+from __future__ import annotations
+
+from rap_conformance import call_life
+from rap_conformance.peer import Peer
+from rap_conformance.scenario import scenario
+
+
+def report_share(peer: Peer, code: str) -> None:
+    """Report what random lives showed about one requirement; they are lived once a run."""
+    with peer.part("random lives"):
+        lives = peer.session.once("lives", lambda: call_life.run(peer))
+        peer.record.examples = lives.number
+        for found, lived in lives.breaks:
+            if found.code == code:
+                peer.report(call_life.violation(found, lived))
+        taken = ", ".join(
+            f"{state} --{event}: {count}" for (state, event), count in sorted(lives.counts.items())
+        )
+        peer.note(f"{lives.number} random lives; transitions taken: {taken}")
+        if lives.lacking:
+            peer.note(f"transitions taken too seldom: {'; '.join(lives.lacking)}")
+
+
+@scenario("TCS004", late=True)
+def test_unknown_in_random_lives(peer: Peer) -> None:
+    """Before it was invoked, no call was alive."""
+    report_share(peer, "TCS004")
+
+
+@scenario("TCS005", late=True)
+def test_pending_in_random_lives(peer: Peer) -> None:
+    """While it was pending, every call was alive."""
+    report_share(peer, "TCS005")
+
+
+@scenario("TCS006", late=True)
+def test_ended_in_random_lives(peer: Peer) -> None:
+    """After its end no call was alive, nor came back."""
+    report_share(peer, "TCS006")
+
+
+@scenario("TCS007", late=True)
+def test_subscribed_in_random_lives(peer: Peer) -> None:
+    """As long as events came, every subscription was alive."""
+    report_share(peer, "TCS007")
+
+
+@scenario("TCS025", late=True)
+def test_delivering_in_random_lives(peer: Peer) -> None:
+    """While the server went on trying to deliver, every call was alive; after a false nothing came."""
+    report_share(peer, "TCS025")
+
+
+@scenario("TCS026", late=True)
+def test_results_in_random_lives(peer: Peer) -> None:
+    """Asking brought no second result."""
+    report_share(peer, "TCS026")
