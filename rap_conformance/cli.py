@@ -17,7 +17,7 @@ import typer
 
 from rap_conformance import __version__
 from rap_conformance.catalogue import CATALOGUE_VERSION, Level, Requirement, catalogue
-from rap_conformance.gate import EXIT_BAD_INPUT
+from rap_conformance.gate import EXIT_BAD_INPUT, EXIT_NOBODY
 from rap_conformance.options import ConfigError
 from rap_conformance.places import place
 
@@ -248,6 +248,38 @@ def _import(name: str) -> Any:
     if str(home) not in sys.path:
         sys.path.insert(0, str(home))
     return importlib.import_module(f"fixtures.{name}")
+
+
+@app.command()
+def init(
+    server_url: Annotated[str, typer.Option(metavar="URL", help="Base URL of the server.")],
+    auth_header: Annotated[
+        list[str] | None, typer.Option(metavar="'NAME: VALUE'", help="Credentials, if discovery wants them.")
+    ] = None,
+    output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="Where to write it.")] = Path(
+        "rap-conformance.toml"
+    ),
+    force: Annotated[bool, typer.Option("--force", help="Replace a file that is there.")] = False,
+) -> None:
+    """Write a configuration to start from, made of what discovery shows."""
+    from rap_conformance.first_config import first_config
+    from rap_conformance.options import check_url, parse_auth_header
+    from rap_conformance.peers.discovery import NotFound, tools_of
+
+    url = check_url(server_url, "--server-url")
+    headers = [parse_auth_header(header) for header in auth_header or []]
+    if output.exists() and not force:
+        raise BadInput(f"--output: {str(output)!a} is there already; give another name, or --force")
+    try:
+        tools = tools_of(url, [(name, secret.reveal()) for name, secret in headers])
+    except NotFound as missing:
+        typer.echo(f"rap-conformance: {missing}", err=True)
+        raise SystemExit(EXIT_NOBODY) from None
+    try:
+        output.write_text(first_config(url, tools), "utf-8")
+    except OSError as error:
+        raise BadInput(f"--output: cannot write {str(output)!a} ({error.strerror or error})") from None
+    typer.echo(f"wrote {output}; look it over, then run: rap-conformance check")
 
 
 @app.command(name="list")

@@ -1,0 +1,62 @@
+"""`rap-conformance init`: a configuration that works as it is written."""
+
+from __future__ import annotations
+
+import subprocess
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rap_conformance.config import parse
+from rap_conformance.first_config import first_config, toml_value
+from tests.support import command, environment, run, unused_port
+from tests.test_check import _until_answered
+
+
+def test_what_it_writes_can_be_read_and_run(tmp_path: Path) -> None:
+    port = unused_port()
+    server = subprocess.Popen(command("serve", "--port", str(port)), env=environment())
+    try:
+        _until_answered(port)
+        url = f"http://127.0.0.1:{port}"
+        made = run(tmp_path, "init", "--server-url", url)
+        assert made.exit == 0, made.err
+        written = tomllib.loads((tmp_path / "rap-conformance.toml").read_text("utf-8"))
+        assert written["scenario"]["pending"]["operation"] == "wait"
+        assert run(tmp_path, "init", "--server-url", url).exit == 4, "a file that is there is left alone"
+        checked = run(
+            tmp_path, "check", "--no-auth", "--requirement", "DSC00[1-4]", "--requirement", "TCS006"
+        )
+        assert set(checked.verdicts().values()) == {"pass"}
+    finally:
+        server.terminate()
+        server.wait(10)
+
+
+def test_nobody_there_is_exit_6(tmp_path: Path) -> None:
+    outcome = run(tmp_path, "init", "--server-url", f"http://127.0.0.1:{unused_port()}")
+    assert outcome.exit == 6
+    assert "refused" in outcome.err
+    assert not list(tmp_path.iterdir())
+
+
+HOSTILE: list[dict[str, Any]] = [
+    {"name": 'a"\n[auth]\nx = 1', "description": "\x1b[31m\ud800", "inputSchema": {"type": "object"}},
+    {"name": None, "inputSchema": 3, "annotations": {"readOnly": True}},
+    {"name": "wait", "inputSchema": {"required": ["s"], "properties": {"s": {"const": "\ud800\n"}}}},
+]
+
+
+def test_hostile_tools_break_no_line() -> None:
+    made = first_config("http://127.0.0.1:1", HOSTILE)
+    made.encode("utf-8")
+    assert "auth" not in tomllib.loads(made)
+    parse(tomllib.loads(made), "made")
+
+
+@pytest.mark.parametrize("value", [{"a": [1, 2.5, True, "x\n\"'"], "b c": {}}, [], {"n": None}])
+def test_values_survive_toml(value: Any) -> None:
+    back = tomllib.loads(f"v = {toml_value(value)}")["v"]
+    assert back == ({} if value == {"n": None} else value)
