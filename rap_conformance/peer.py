@@ -241,6 +241,7 @@ class Peer:
         call.exchange, call.acknowledged = exchange, self.patience.now()
         if exchange.status is None or not 200 <= exchange.status < 300:
             self.session.calls.remove(call)
+            self.session.facts.invocation_refused = exchange.status
             self.survived(exchange)
             got = exchange.status or exchange.failure
             raise Trouble(f"the server did not accept the invocation of {operation!r}: it answered {got}")

@@ -35,6 +35,7 @@ def preflight(session: Session, peer: Peer) -> None:
             return
     _status(session, peer)
     _callback(session, peer)
+    _credentials(session)
 
 
 def _discover(session: Session) -> None:
@@ -102,7 +103,7 @@ def _status(session: Session, peer: Peer) -> None:
     call_id, thread = fresh(), fresh("thread")
     body = encode(query(call_id, thread))
     pairs = [_ask_both(session, peer, "POST", body, paths)]
-    plain = pairs[0][0].status
+    facts.status_plainly = plain = pairs[0][0].status
     ids = [call_id, thread]
 
     def known() -> bool:
@@ -164,6 +165,22 @@ def _callback(session: Session, peer: Peer) -> None:
         return
     first = call.deliveries[0]
     facts.quick_seconds = first.arrived - call.acknowledged
+
+
+def _credentials(session: Session) -> None:
+    """Credentials that are missing or refused are one cause, not a failure of each requirement."""
+    facts = session.facts
+    if facts.status.state is not State.PRESENT or facts.status_plainly not in {401, 403}:
+        return
+    if not session.probe.credentials:
+        asked = f"the server asks for credentials ({facts.status_plainly})"
+        cause = f"{asked} and none are configured: give --auth-header"
+    elif facts.invocation_refused in {401, 403}:
+        cause = f"the server refuses the configured credentials ({facts.status_plainly})"
+    else:
+        return
+    facts.status = Presence(State.UNSURE, cause)
+    session.causes.append(cause)
 
 
 def target_name(session: Session) -> str:

@@ -62,6 +62,8 @@ class Facts:
     status: Presence = NOT_ASKED
     status_at_root_only: bool = False
     status_without_live: bool = False
+    status_plainly: int | None = None
+    invocation_refused: int | None = None
     quick_seconds: float | None = None
     no_calls: str = ""
     extra: dict[str, Presence] = field(default_factory=dict)

@@ -236,3 +236,26 @@ def _until_answered(port: int) -> None:
     while not _listens(port):
         assert time.monotonic() < deadline, "the server did not start"
         time.sleep(0.02)
+
+
+@pytest.mark.parametrize(
+    ("header", "cause"),
+    [
+        ([], "none are configured"),
+        (["--auth-header", "Authorization: Bearer wrong"], "refuses the configured"),
+    ],
+    ids=["missing", "wrong"],
+)
+def test_refused_credentials_are_one_cause_and_no_failures(
+    header: list[str], cause: str, tmp_path: Path
+) -> None:
+    (tmp_path / "rap-conformance.toml").write_text(
+        "[scenario.quick]\noperation = 'echo'\narguments = { text = 'x' }\n"
+    )
+    outcome = run(tmp_path, "check", "--server-cmd", f"{REFERENCE} --token right", *header, *QUICK)
+    assert sum(cause in line for line in outcome.out.splitlines() if line.startswith("cause:")) == 1
+    verdicts = outcome.verdicts()
+    assert {
+        v for code, v in verdicts.items() if code.startswith("TCS") and code not in {"TCS017", "TCS018"}
+    } == {"untested"}
+    assert "fail" not in verdicts.values()
