@@ -187,6 +187,9 @@ def run(peer: Peer) -> Lives:
     peer.session.exists("close_thread")
     with ThreadPoolExecutor(SIDES) as sides:
         lived = list(sides.map(lambda life: live(peer, life), lives))
+    # One life for the report's picture: the one with most to show.
+    told = max(lived, key=lambda one: (len({each.event for each in one.seen}), len(one.seen)))
+    peer.session.life = [each.exchange for each in told.seen]
     edges = Edges(peer.slack, peer.grace, peer.race)
     counts: Counter[tuple[State, Event]] = Counter()
     breaks: dict[tuple[str, str], tuple[Break, Lived]] = {}

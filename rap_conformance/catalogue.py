@@ -12,7 +12,7 @@ import hashlib
 import re
 import tomllib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cache
 from pathlib import Path
@@ -21,16 +21,28 @@ from typing import Any
 from rap_conformance.places import place
 
 CATALOGUE_VERSION = "0.1"
+FIRST_VERSION = "0.1"
 REVISIONS = ("2026-07-pr62", "2026-08-main")
 DEFAULT_REVISION = REVISIONS[0]
 NEEDS = frozenset(
     "status auth pending quick sub choice oauth view op control other prefix".split(),
 )
 _CODE = re.compile(r"[A-Z]{3}\d{3}")
+_VERSION = re.compile(r"(\d{1,4})\.(\d{1,4})")
 _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 _KEYS = frozenset(
-    "code name level basis role revisions section statement why remedy needs stage planned unseen".split(),
+    (
+        "code name level basis role revisions section statement why remedy needs stage since planned unseen"
+    ).split(),
 )
+
+
+def version(text: str) -> tuple[int, int]:
+    """Major and minor of a version "X.Y". Raises ValueError for anything else."""
+    match = _VERSION.fullmatch(text)
+    if match is None:
+        raise ValueError(f"{text!a} is no version such as 0.1")
+    return int(match[1]), int(match[2])
 
 
 class Level(StrEnum):
@@ -76,6 +88,7 @@ class Requirement:
     remedy: str
     needs: tuple[str, ...]
     stage: Stage
+    since: str = "0.1"
     planned: bool = False
     unseen: str = ""
 
@@ -124,6 +137,18 @@ class Catalogue:
             chosen.update(hits)
         return tuple(r for r in self.requirements if r.code in chosen)
 
+    def pinned(self, pin: str | None) -> Catalogue:
+        """The catalogue as it gates at version `pin`: what came later is advice.
+
+        Without a pin, what is new in this version of the catalogue is advice for as long as it is the newest.
+        """
+        if pin is None:
+            newest = version(CATALOGUE_VERSION)
+            late = {r.code for r in self.requirements if version(r.since) == newest != version(FIRST_VERSION)}
+        else:
+            late = {r.code for r in self.requirements if version(r.since) > version(pin)}
+        return Catalogue(tuple(replace(r, level=Level.ADVICE) if r.code in late else r for r in self))
+
     def at(self, revision: str, role: str = "server") -> tuple[Requirement, ...]:
         """Those that a revision of the specification contains, for one role."""
         return tuple(r for r in self.requirements if revision in r.revisions and r.role == role)
@@ -160,6 +185,15 @@ def _requirement(entry: dict[str, Any], where: str) -> Requirement:
         raise CatalogueError(f"{where}: level is one of {[*map(str, Level)]}, got {level!r}")
     if stage not in set(Stage):
         raise CatalogueError(f"{where}: stage is one of {[*map(str, Stage)]}, got {stage!r}")
+    since = entry.get("since", FIRST_VERSION)
+    if (
+        not isinstance(since, str)
+        or not _VERSION.fullmatch(since)
+        or version(since) > version(CATALOGUE_VERSION)
+    ):
+        raise CatalogueError(
+            f"{where}: since is a version of the catalogue up to {CATALOGUE_VERSION}, got {since!r}"
+        )
     if entry.get("role", "server") not in {"server", "runtime"}:
         raise CatalogueError(f"{where}: role is server or runtime, got {entry['role']!r}")
     return Requirement(
@@ -175,6 +209,7 @@ def _requirement(entry: dict[str, Any], where: str) -> Requirement:
         remedy=text("remedy"),
         needs=needs,
         stage=Stage(stage),
+        since=since,
         planned=bool(entry.get("planned", False)),
         unseen=entry.get("unseen", ""),
     )

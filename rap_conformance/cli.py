@@ -1,4 +1,4 @@
-"""The command line: check, serve, list, explain. Every mistake is one line and exit 4.
+"""The command line: check, serve, init, baseline, compare, list, explain. A mistake is one line, exit 4.
 
 `check` runs the suite's own scenarios under pytest with the suite's own
 settings: no configuration, plugin or option of the folder it is called from.
@@ -16,7 +16,8 @@ from typing import Annotated, Any
 import typer
 
 from rap_conformance import __version__
-from rap_conformance.catalogue import CATALOGUE_VERSION, Level, Requirement, catalogue
+from rap_conformance.catalogue import CATALOGUE_VERSION, Level, Requirement
+from rap_conformance.catalogue import catalogue as requirements
 from rap_conformance.gate import EXIT_BAD_INPUT, EXIT_NOBODY
 from rap_conformance.options import ConfigError
 from rap_conformance.places import place
@@ -97,6 +98,18 @@ def check(
         str, typer.Option(metavar="quick|standard|thorough", help="20, 100 or 1000 generated examples each.")
     ] = "standard",
     seed: Annotated[str | None, typer.Option(metavar="N", help="Repeat a run's generated examples.")] = None,
+    baseline: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Known failures; the list may only shrink.")
+    ] = None,
+    catalogue: Annotated[
+        str | None, typer.Option(metavar="X.Y", help="Pin: requirements added later do not fail this gate.")
+    ] = None,
+    failed: Annotated[
+        bool, typer.Option("--failed", help="Judge again what failed in the last run.")
+    ] = False,
+    subject: Annotated[
+        str | None, typer.Option(metavar="NAME@sha256:HEX", help="What the attestation is about.")
+    ] = None,
     gentle: Annotated[
         bool, typer.Option("--gentle", help="No floods, no inputs that may kill a server.")
     ] = False,
@@ -143,6 +156,10 @@ def check(
         ("strict", strict),
         ("profile", profile),
         ("seed", seed),
+        ("baseline", baseline),
+        ("catalogue", catalogue),
+        ("failed", failed),
+        ("subject", subject),
         ("gentle", gentle),
         ("not-gentle", not_gentle),
         ("max-time", max_time),
@@ -282,6 +299,48 @@ def init(
     typer.echo(f"wrote {output}; look it over, then run: rap-conformance check")
 
 
+@app.command(name="baseline")
+def baseline_(
+    report: Annotated[Path, typer.Argument(metavar="REPORT", help="A report.json of a run that failed.")],
+    level: Annotated[
+        str, typer.Option(metavar="must|should", help="should: SHOULDs not met as well.")
+    ] = "must",
+) -> None:
+    """Print a baseline of what failed, for `check --baseline`; the reasons are yours to write."""
+    from rap_conformance import baseline
+    from rap_conformance.reporting import matrix
+
+    if level not in {"must", "should"}:
+        raise BadInput(f"--level: got {level[:40]!a}; allowed are must, should")
+    try:
+        typer.echo(baseline.dumps(matrix.load(report), level), nl=False)
+    except matrix.ReportError as error:
+        raise BadInput(str(error)) from None
+
+
+@app.command()
+def compare(
+    reports: Annotated[
+        list[Path], typer.Argument(metavar="REPORT…", help="report.json files, or their folders.")
+    ],
+    output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="The page to write.")] = Path(
+        "matrix.html"
+    ),
+) -> None:
+    """Put many reports on one page: servers by requirements, and what changed between runs of one server."""
+    from rap_conformance.reporting import matrix
+
+    paths = [path / "report.json" if path.is_dir() else path for path in reports]
+    try:
+        page = matrix.compare(matrix.read(paths))
+        output.write_text(page, "utf-8")
+    except matrix.ReportError as error:
+        raise BadInput(str(error)) from None
+    except OSError as error:
+        raise BadInput(f"--output: cannot write {str(output)!a} ({error.strerror or error})") from None
+    typer.echo(f"wrote {output}")
+
+
 @app.command(name="list")
 def list_(
     as_json: Annotated[bool, typer.Option("--json", help="As JSON, for programs.")] = False,
@@ -295,9 +354,9 @@ def list_(
             typer.echo(f"{name}  {' '.join(sorted(mutant.violates))}  {mutant.what}")
         return
     if as_json:
-        typer.echo(json.dumps([_as_dict(requirement) for requirement in catalogue()], indent=2))
+        typer.echo(json.dumps([_as_dict(requirement) for requirement in requirements()], indent=2))
         return
-    for requirement in catalogue():
+    for requirement in requirements():
         typer.echo(f"{requirement.code}  {requirement.level:<6}  {requirement.name}")
 
 
@@ -322,7 +381,7 @@ def _as_dict(requirement: Requirement) -> dict[str, Any]:
 @app.command()
 def explain(code: Annotated[str, typer.Argument(metavar="CODE")]) -> None:
     """Say what a requirement asks, why, and how to meet it."""
-    requirement = catalogue().get(code.upper())
+    requirement = requirements().get(code.upper())
     if requirement is None:
         raise BadInput(f"got {code[:40]!a}; `rap-conformance list` shows the codes there are")
     level = f"{requirement.level}, derived" if requirement.derived else str(requirement.level)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+import json
 import os
 import random
 import secrets
@@ -16,10 +17,13 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from rap_conformance.catalogue import Requirement, catalogue
+from rap_conformance.baseline import load as load_baseline
+from rap_conformance.catalogue import CATALOGUE_VERSION, FIRST_VERSION, Requirement, catalogue, version
 from rap_conformance.config import Config, load_file, parse
+from rap_conformance.evidence import Known
 from rap_conformance.options import ConfigError, check_url, parse_auth_header, parse_hostport
 from rap_conformance.places import in_checkout
+from rap_conformance.reporting.attestation import parse_subject
 from rap_conformance.session import EXAMPLES, Options
 
 INVOKE = ("none", "read-only", "configured", "any")
@@ -35,6 +39,8 @@ class Request:
     options: Options
     requirements: tuple[Requirement, ...]
     report_dir: Path | None
+    known: tuple[Known, ...] = ()
+    subject: str | None = None
 
 
 def read_request(config: pytest.Config) -> Request:
@@ -65,6 +71,13 @@ def read_request(config: pytest.Config) -> Request:
     bind = config.getoption("rap_callback_bind")
     callback = config.getoption("rap_callback_url")
     selected = tuple(config.getoption("rap_requirement"))
+    folder = Path(config.invocation_params.dir, config.getoption("rap_report_dir"))
+    if config.getoption("rap_failed"):
+        selected = (*selected, *_failed_last(folder / "report.json", level))
+    subject = config.getoption("rap_subject")
+    if subject is not None:
+        parse_subject(subject)
+    baseline = config.getoption("rap_baseline")
     gentle = config.getoption("rap_gentle")
     options = Options(
         invoke=invoke or "",
@@ -82,8 +95,10 @@ def read_request(config: pytest.Config) -> Request:
     return Request(
         config=loaded,
         options=options,
-        requirements=_select(selected, loaded.server.revision),
-        report_dir=_report_dir(config),
+        requirements=_select(selected, loaded.server.revision, _pin(config.getoption("rap_catalogue"))),
+        report_dir=None if config.getoption("rap_no_report") else _report_dir(folder),
+        known=load_baseline(Path(baseline)) if baseline is not None else (),
+        subject=subject,
     )
 
 
@@ -124,12 +139,43 @@ def reference_scenarios(seconds: float) -> dict[str, Any]:
     }
 
 
-def _select(selected: tuple[str, ...], revision: str) -> tuple[Requirement, ...]:
-    everything = catalogue().at(revision)
+def _pin(value: str | None) -> str | None:
+    try:
+        if value is not None and version(value) < version(FIRST_VERSION):
+            raise ValueError("older than the first")
+    except ValueError:
+        allowed = f"a version from {FIRST_VERSION} on, such as {CATALOGUE_VERSION}"
+        raise ConfigError(f"--catalogue: got {str(value)[:40]!a}; allowed is {allowed}") from None
+    return value
+
+
+def _failed_last(path: Path, level: str) -> tuple[str, ...]:
+    """The codes that failed, or could not be judged for an error, in the last run."""
+    try:
+        report = json.loads(path.read_text("utf-8"))
+        found = [(str(entry["code"]), str(entry["verdict"])) for entry in report["requirements"]]
+    except OSError as error:
+        raise ConfigError(
+            f"--failed: cannot read {str(path)!a} ({error.strerror or error}); run without it first"
+        ) from None
+    except (ValueError, KeyError, TypeError):
+        raise ConfigError(
+            f"--failed: {str(path)!a} is no report of this suite; run without it first"
+        ) from None
+    wanted = {"fail", "error"} | ({"warn"} if level == "should" else set())
+    codes = tuple(code for code, verdict in found if verdict in wanted)
+    if not codes:
+        raise ConfigError(f"--failed: nothing failed in {str(path)!a}; run without it")
+    return codes
+
+
+def _select(selected: tuple[str, ...], revision: str, pin: str | None) -> tuple[Requirement, ...]:
+    gating = catalogue().pinned(pin)
+    everything = gating.at(revision)
     if not selected:
         return everything
     try:
-        chosen = set(catalogue().select(selected))
+        chosen = set(gating.select(selected))
     except LookupError as error:
         raise ConfigError(
             f"--requirement: {str(error.args[0])[:80]!a} matches nothing; "
@@ -178,10 +224,7 @@ def _on_loopback(config: Config) -> bool:
         return host == "localhost" or host.endswith(".localhost")
 
 
-def _report_dir(config: pytest.Config) -> Path | None:
-    if config.getoption("rap_no_report"):
-        return None
-    folder = Path(config.invocation_params.dir, config.getoption("rap_report_dir"))
+def _report_dir(folder: Path) -> Path:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         probe = folder / f".rapc-{os.getpid()}"

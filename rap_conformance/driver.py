@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import signal
 import threading
+from dataclasses import replace
 from datetime import UTC, datetime
+from pathlib import Path
 from types import FrameType
 from typing import Any
 
 import pytest
 
-from rap_conformance import __version__
+from rap_conformance import __version__, baseline
 from rap_conformance.catalogue import CATALOGUE_VERSION, Requirement, Stage, catalogue
 from rap_conformance.command_line import Request, read_request
 from rap_conformance.config import redacted
@@ -19,9 +22,10 @@ from rap_conformance.evidence import Result, Run, Target, Verdict
 from rap_conformance.gate import EXIT_BAD_INPUT, EXIT_CRASHED, EXIT_NOBODY, judge
 from rap_conformance.options import ConfigError
 from rap_conformance.peer import Peer
+from rap_conformance.peers.patience import Halted
 from rap_conformance.peers.supervisor import CommandFailed
 from rap_conformance.preflight import NobodyHome, preflight, target_name
-from rap_conformance.reporting import files, html, terminal
+from rap_conformance.reporting import files, html, markdown, terminal
 from rap_conformance.reporting.safe import terminal_text
 from rap_conformance.runner import Runner
 from rap_conformance.scenario import Record, ServerDied, scenario_of
@@ -29,6 +33,8 @@ from rap_conformance.session import Session
 from rap_conformance.voice import Voice
 
 _STAGES = list(Stage)
+_FIRST = frozenset({EXIT_BAD_INPUT, EXIT_NOBODY})
+"""Exit codes that outrank a crash of ours."""
 _RESULT = pytest.StashKey[Result]()
 _REQUIREMENT = pytest.StashKey[Requirement]()
 
@@ -133,6 +139,8 @@ class Driver:
             self._refuse(str(nobody), EXIT_NOBODY)
         except CommandFailed as failed:
             self._refuse(f"--server-cmd: the command {failed}", EXIT_BAD_INPUT)
+        except Halted:
+            self.session.dead = "the run ended in the preflight"
         except ServerDied as death:
             self.session.dead = f"{death}, in the preflight"
             self.session.causes.append(self.session.dead)
@@ -169,11 +177,12 @@ class Driver:
         if self.voice is not None:
             self.voice.judging(requirement, len(self.runner.results), len(self.planned))
         result = self.runner.result(requirement, item.obj)  # type: ignore[attr-defined]
-        if self.voice is not None:
-            self.voice.judged(result)
         if self.session.dead and result.verdict is Verdict.ERROR:
             item.session.shouldstop = "the server is dead"
+        result = baseline.apply([result], self.request.known).results[0]
         item.stash[_RESULT] = result
+        if self.voice is not None:
+            self.voice.judged(result)
         item.user_properties += [("verdict", str(result.verdict)), ("reason", terminal_text(result.reason))]
         if result.verdict is Verdict.ERROR:
             pytest.fail(terminal_text(result.reason), pytrace=False)
@@ -186,6 +195,8 @@ class Driver:
             return None
         if result.verdict is Verdict.FAIL:
             pytest.fail(terminal.failure_block(result), pytrace=False)
+        if result.verdict is Verdict.KNOWN:
+            pytest.xfail(terminal_text(result.reason))
         if result.verdict in {Verdict.UNTESTED, Verdict.NOT_APPLICABLE}:
             pytest.skip(f"{result.verdict}: {terminal_text(result.reason)}")
         return True
@@ -233,12 +244,22 @@ class Driver:
             self.refusal = self.refusal or "no scenario was collected: nothing was judged"
         self.run = self._run()
         session.exitstatus = self.run.exit
-        if self.request.report_dir is not None:
-            files.write(self.request.report_dir, self.run)
+        folder = self.request.report_dir
+        unwritten = None if folder is None else self._write(folder, self.run)
+        result = None
         try:
             result = yield
-        finally:
-            self._say_the_end(self.run, session.config.pluginmanager.get_plugin("terminalreporter"))
+        except OSError as error:  # pytest-html's page, which is written in here
+            unwritten = unwritten or error
+        if unwritten is not None:
+            # No report, no verdict that anybody could check: as bad as a crash.
+            self.run = replace(
+                self.run, exit=max(EXIT_CRASHED, self.run.exit if self.run.exit in _FIRST else 0)
+            )
+            session.exitstatus = self.run.exit
+            said = f"the reports could not be written to {folder}: {unwritten.strerror or unwritten}"
+            self.run = replace(self.run, notes=(*self.run.notes, said))
+        self._say_the_end(self.run, session.config.pluginmanager.get_plugin("terminalreporter"))
         return result
 
     def _say_the_end(self, run: Run, reporter: Any) -> None:
@@ -262,13 +283,16 @@ class Driver:
         results = self.runner.gathered()
         executed = len(results)
         session, options = self.session, self.request.options
+        unjudged = executed < len(self.planned) or any(r.verdict is Verdict.ERROR for r in results)
+        if session.patience.time_is_up and unjudged:
+            self.cut_short = self.cut_short or f"--max-time {options.max_time:g} s was up"
         if session.dead and not self.refusal:
             self.cut_short = self.cut_short or session.dead
-        if session.patience.time_is_up:
-            self.cut_short = self.cut_short or f"--max-time {options.max_time:g} s was up"
         reason = self.refusal or self.cut_short or "the run ended before this was judged"
         judged = {result.requirement.code: result for result in results}
         results = tuple(judged.get(r.code) or Result(r, Verdict.ERROR, reason) for r in self.planned)
+        applied = baseline.apply(results, self.request.known)
+        results = applied.results
         doubtful = session.facts.status_without_live and session.facts.status.state == "absent"
         verdict, code = judge(
             results,
@@ -278,6 +302,7 @@ class Driver:
             level=options.level,
             strict=options.strict,
             doubtful=doubtful and session.config.features.get("status") is None,
+            stale=bool(applied.stale),
         )
         if self.exit_hint is not None:
             code = self.exit_hint
@@ -310,7 +335,24 @@ class Driver:
             cut_short=self.cut_short,
             notes=tuple(session.notes),
             configuration=redacted(self.request.config),
+            catalogue_digest=catalogue().digest,
+            selected=options.selected,
+            known=applied.used,
+            stale=applied.stale,
+            latencies=tuple(session.latencies),
+            life=tuple(session.life),
         )
+
+    def _write(self, folder: Path, run: Run) -> OSError | None:
+        """Write the reports; gives what kept us from it."""
+        try:
+            files.write(folder, run, self.request.subject)
+        except OSError as error:
+            return error
+        if step_summary := os.environ.get("GITHUB_STEP_SUMMARY"):
+            with contextlib.suppress(OSError), open(step_summary, "a", encoding="utf-8") as summary:
+                summary.write(markdown.summary(run) + "\n")
+        return None
 
     def _authentication(self) -> str:
         if self.request.config.auth.none:

@@ -29,15 +29,17 @@ def judge(
     level: str = "must",
     strict: bool = False,
     doubtful: bool = False,
+    stale: bool = False,
 ) -> tuple[RunVerdict, int]:
     """The run's verdict and exit code.
 
     `planned` is how many requirements should have been judged, `selection`
     whether only some were asked for, `doubtful` whether requirements are not
-    applicable only as far as could be seen.
+    applicable only as far as could be seen, `stale` whether the baseline has
+    entries that no longer hold.
     """
     failing = {Verdict.FAIL} | ({Verdict.WARN} if level == "should" else set())
-    if any(r.verdict in failing for r in results):
+    if stale or any(r.verdict in failing for r in results):
         return RunVerdict.NOT_CONFORMANT, EXIT_FAILED
     incomplete = cut_short or len(results) != planned or any(r.verdict is Verdict.ERROR for r in results)
     if incomplete or not results:
@@ -45,4 +47,6 @@ def judge(
     exercised, applicable = musts(results)
     if exercised < applicable or selection or doubtful:
         return RunVerdict.PARTIAL, EXIT_INCOMPLETE if strict else EXIT_OK
-    return RunVerdict.CONFORMANT, EXIT_OK
+    # A known failure was exercised, so even a strict gate lets it in; conformant it is not.
+    known = any(r.verdict is Verdict.KNOWN and r.requirement.level is Level.MUST for r in results)
+    return (RunVerdict.PARTIAL if known else RunVerdict.CONFORMANT), EXIT_OK

@@ -138,6 +138,8 @@ class Peer:
         exchange = self.session.probe.send(method, url, body, **how)
         self.record.exchanges += 1
         self.session.last = exchange
+        if exchange.failure is None and url == self.session.facts.status_url:
+            self.session.latencies.append(exchange.elapsed)
         self.session.silences = self.session.silences + 1 if exchange.failure is Failure.TIMEOUT else 0
         if exchange.failure is Failure.REFUSED and url.startswith(self.session.facts.base):
             if not self.session.answers():

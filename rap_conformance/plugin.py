@@ -86,6 +86,27 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
     add("--rap-seed", dest="rap_seed", metavar="N", help="repeat a run's generated examples")
     add(
+        "--rap-baseline", dest="rap_baseline", metavar="FILE", help="known failures; the list may only shrink"
+    )
+    add(
+        "--rap-catalogue",
+        dest="rap_catalogue",
+        metavar="X.Y",
+        help="pin: requirements added later do not fail this gate",
+    )
+    add(
+        "--rap-failed",
+        dest="rap_failed",
+        action="store_true",
+        help="judge again what failed in the last run, as the report folder's report.json says",
+    )
+    add(
+        "--rap-subject",
+        dest="rap_subject",
+        metavar="NAME@sha256:HEX",
+        help="what the attestation is about; else the report alone",
+    )
+    add(
         "--rap-gentle",
         dest="rap_gentle",
         action="store_const",

@@ -98,6 +98,8 @@ class Session:
         self.dead = ""
         self.last: Exchange | None = None
         self.silences = 0
+        self.latencies: list[float] = []
+        self.life: list[Exchange] = []
         self.provoked: list[Exchange] = []
         self._made: dict[str, Any] = {}
         self._once_lock = threading.Lock()

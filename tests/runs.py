@@ -5,14 +5,31 @@ from __future__ import annotations
 from dataclasses import replace
 
 from rap_conformance.catalogue import Level, Requirement, Stage
-from rap_conformance.evidence import Exchange, Failure, Finding, Result, Run, RunVerdict, Target, Verdict
+from rap_conformance.evidence import (
+    Exchange,
+    Failure,
+    Finding,
+    Known,
+    Result,
+    Run,
+    RunVerdict,
+    Target,
+    Verdict,
+)
 
-SCRIPT = "<script>document.title='owned'</script><img src=x onerror=document.title='owned'>"
+OWN = "document.title='owned'"
+SCRIPT = f"<script>{OWN}</script><img src=x onerror={OWN}>"
+BREAKOUT = (
+    f"\"'><svg onload={OWN}></svg></script><script>{OWN}</script></textarea></title></style></details></main>"
+    f"<base href=//evil.example><iframe srcdoc='<script>parent.{OWN}</script>'></iframe>"
+    f"<a href='javascript:{OWN}'>x</a><!-- --><![CDATA[<input autofocus onfocus={OWN}>]]>"
+    "<meta http-equiv=refresh content='0;url=//evil.example'>"
+)
 ANSI = "\x1b[31mred\x1b[0m \x1b]0;title\x07 \x9b31m\x00\x08\r"
 BIDI = "\u202eevil\u202c \u2066x\u2069 \u200e\u200f\u061c\ufeff\u2028"
 SURROGATE = "\ud800 lone \udfff"
 MARKUP = "]]> & \" ' `|` [x](javascript:alert(1)) @everyone ::error::x ##[error]x \ufffe"
-HOSTILE = " ".join((SCRIPT, ANSI, BIDI, SURROGATE, MARKUP))
+HOSTILE = " ".join((SCRIPT, ANSI, BIDI, SURROGATE, MARKUP, BREAKOUT))
 HARMFUL = [chr(n) for n in (*range(9), *range(11, 32), *range(127, 160), *range(0x202A, 0x202F))] + [
     *"\u2066\u2067\u2068\u2069\u200e\u200f\u061c\u2028\u2029\ufeff\ufffe\ud800\udfff"
 ]
@@ -130,7 +147,7 @@ def hostile() -> Run:
         failure=Failure.CUT_SHORT,
     )
     big = exchange(MEGABYTE, MEGABYTE)
-    exchanges = (nasty, big, NO_ANSWER, CALLBACK)
+    exchanges = (nasty, big, NO_ANSWER, CALLBACK, replace(CALLBACK, request_body=raw, url=HOSTILE))
     found = Finding("TCS004", Level.MUST, HOSTILE, HOSTILE, HOSTILE + "B" * 2**20, exchanges)
     bad = Result(requirement(), Verdict.FAIL, HOSTILE, (found,), (HOSTILE,))
     odd = (replace(result(v, f"TCS02{n}"), reason=HOSTILE) for n, v in enumerate(Verdict) if v != "fail")
@@ -141,4 +158,24 @@ def hostile() -> Run:
         cut_short=HOSTILE,
         notes=(HOSTILE,),
         configuration=((HOSTILE, HOSTILE),),
+        known=(Known("TCS004", HOSTILE, HOSTILE, HOSTILE),),
+        stale=(HOSTILE,),
+        selected=(HOSTILE,),
+        latencies=(0.001, 0.002),
+        life=exchanges,
     )
+
+
+def ten_thousand() -> Run:
+    """A hundred failed requirements with ten thousand exchanges, their bodies as long as they are kept."""
+    results = []
+    for number in range(100):
+        code = f"TCS{number:03}"
+        bodies = [f'{{"alive": true, "n": {n}, "text": "{"<&é" * 1500}"}}'.encode() for n in range(10)]
+        exchanges = tuple(replace(exchange(answer=body), started=n / 3) for n, body in enumerate(bodies))
+        findings = tuple(
+            Finding(code, Level.MUST, f"case {n}", "`alive: false`", "`alive: true` " + "é" * 2000, exchanges)
+            for n in range(10)
+        )
+        results.append(replace(result(Verdict.FAIL, code), findings=findings))
+    return run(*results)

@@ -47,7 +47,7 @@ CSS_FILE = Path(__file__).with_name("report.css")
 CSS = CSS_FILE.read_text("utf-8")
 """The style sheet: light and dark, for paper, for small screens."""
 
-CARDS_SIZE = 3_000_000
+CARDS_SIZE = 2_400_000
 """Bytes that all requirements' evidence may take together, so that the page opens at once."""
 _CODES_SHOWN = 40
 
@@ -72,6 +72,7 @@ def _head(run: Run) -> str:
     advice, result = next_step(run)
     evidence = f" {_code(result.requirement.code)}" if result else ""
     link = f" See{evidence}." if evidence else ""
+    advice = advice if advice.endswith((".", "!", "?")) else f"{advice}."
     cut = f"<p><b>Cut short:</b> {prose(run.cut_short, 500)}.</p>" if run.cut_short else ""
     embedded = (
         "<p>This is the suite's own embedded reference server, not a server of yours.</p>"

@@ -132,5 +132,6 @@ def summary_lines(run: Run) -> list[str]:
         ("not applicable", Verdict.NOT_APPLICABLE),
     ):
         lines += _group(label, of(run, verdict))
+    lines += [f"stale: {terminal_text(entry, _PROSE_LIMIT)}" for entry in run.stale]
     lines += [f"note: {terminal_text(note, _PROSE_LIMIT)}" for note in run.notes]
     return lines

@@ -204,10 +204,12 @@ def headline(run: Run) -> str:
             return f"Conformant: all {plural(applicable, 'applicable MUST')} were exercised and passed."
         case RunVerdict.PARTIAL:
             missing = applicable - exercised
-            open_ = f"{missing} of {plural(applicable, 'applicable MUST')} were not exercised"
-            known = f" but {plural(number[Verdict.KNOWN], 'known failure')}" if number[Verdict.KNOWN] else ""
-            why = open_ if missing else "not all could be seen"
-            return f"Partial: nothing failed{known}, but {'only a selection ran' if run.selected else why}."
+            why = f"{missing} of {plural(applicable, 'applicable MUST')} were not exercised"
+            if not missing:
+                why = "only a selection ran" if run.selected else "not all could be seen"
+            if number[Verdict.KNOWN]:
+                return f"Partial: nothing failed but {plural(number[Verdict.KNOWN], 'known failure')}; {why}."
+            return f"Partial: nothing failed, but {why}."
         case RunVerdict.NOT_CONFORMANT:
             if number[Verdict.FAIL]:
                 return f"Not conformant: {plural(number[Verdict.FAIL], 'requirement')} failed."
@@ -230,7 +232,8 @@ def next_step(run: Run) -> tuple[str, Result | None]:
         return f"One cause may explain many results; begin there: {run.causes[0]}", None
     failed = of(run, Verdict.FAIL)
     if run.verdict is RunVerdict.NOT_CONFORMANT and (worst := failed or of(run, Verdict.WARN)):
-        return f"Begin with {_named(worst[0])}. {worst[0].requirement.remedy}", worst[0]
+        begin = min(worst, key=lambda result: result.requirement.code)
+        return f"Begin with {_named(begin)}. {begin.requirement.remedy}", begin
     if run.verdict is RunVerdict.NOT_CONFORMANT:
         stale = f": {run.stale[0]}" if run.stale else ""
         return f"Take the entries that no longer hold out of the baseline{stale}.", None
@@ -243,4 +246,6 @@ def next_step(run: Run) -> tuple[str, Result | None]:
         return f"To exercise {plural(len(codes), 'more MUST')}: {reason}", None
     for result in of(run, Verdict.WARN):
         return f"No MUST is open. Next: {_named(result)}. {result.requirement.remedy}", result
+    if run.target.embedded:
+        return "Now judge a server of your own: `pytest --server-url http://127.0.0.1:3001`.", None
     return "Nothing is left to do.", None
