@@ -7,6 +7,7 @@ deadline, which the calling thread sets.
 
 from __future__ import annotations
 
+import logging
 import ssl
 import threading
 import time
@@ -97,6 +98,9 @@ class Transport(httpx.BaseTransport):
     """An httpx transport whose exchanges obey `deadline`. Errors are httpcore's own."""
 
     def __init__(self, context: ssl.SSLContext | None = None) -> None:
+        for name in ("httpcore", "httpx"):
+            # Their debug logs hold every header, credentials included.
+            logging.getLogger(name).setLevel(logging.WARNING)
         self._pool = httpcore.ConnectionPool(
             ssl_context=context,
             max_connections=None,
