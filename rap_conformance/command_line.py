@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import atexit
 import ipaddress
 import json
 import os
 import random
 import secrets
 import shlex
+import shutil
 import sys
 import tempfile
 from dataclasses import dataclass, replace
@@ -105,7 +107,9 @@ def read_request(config: pytest.Config) -> Request:
 def embedded_config() -> Config:
     """The embedded reference server with everything on: two identities, prefix, durable state, limit."""
     tokens = [secrets.token_urlsafe(24) for _ in range(2)]
-    state = Path(tempfile.mkdtemp(prefix="rapc-state-")) / "state.db"
+    folder = tempfile.mkdtemp(prefix="rapc-state-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    state = Path(folder) / "state.db"
     words = [sys.executable, "-m", "rap_conformance", "serve", "--host", "127.0.0.1", "--port", "{port}"]
     words += ["--prefix", "/rap", "--state", str(state), "--rate-limit", str(EMBEDDED_RATE_LIMIT)]
     for token in tokens:

@@ -28,7 +28,7 @@ class Parrot(BaseHTTPRequestHandler):
     def _answer(self) -> None:
         body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
         said = dict(self.headers.items())
-        port = self.server.server_address[1]
+        port = self.connection.getsockname()[1]
         answer = {
             "name": f"parrot {said.get('Authorization')}",
             "endpoint": f"http://127.0.0.1:{port}/invoke",
