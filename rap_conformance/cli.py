@@ -203,6 +203,16 @@ def _names_target(config: str | None) -> bool:
     return server.url is not None or server.command is not None
 
 
+@app.command(
+    add_help_option=False, context_settings={"allow_extra_args": True, "ignore_unknown_options": True}
+)
+def runtime(context: typer.Context) -> None:
+    """Certify an agent runtime, which an adapter starts; `runtime --help` shows the options."""
+    from rap_conformance.runtime.__main__ import main as certify_runtime
+
+    raise SystemExit(certify_runtime(context.args))
+
+
 @app.command()
 def serve(
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on; 0 for a free one.")] = 3001,
