@@ -149,7 +149,7 @@ class Known:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """The server under test, as far as reports name it."""
+    """What is under test, as far as reports name it; `role` is "server" or "runtime"."""
 
     url: str
     name: str = ""
@@ -157,6 +157,7 @@ class Target:
     embedded: bool = False
     authentication: str = "none given"
     command: str = ""
+    role: str = "server"
 
 
 @dataclass(frozen=True, slots=True)

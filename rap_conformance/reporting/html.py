@@ -64,6 +64,17 @@ def title(run: Run) -> str:
     return f"RAP conformance of {name}: {str(run.verdict).replace('-', ' ')}"
 
 
+def page(run: Run) -> str:
+    """The whole page by itself, for runs that pytest-html takes no part in."""
+    return (
+        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        f"<title>{html_text(title(run))}</title><style>{CSS}</style></head>"
+        f'<body><h1>{html_text(title(run))}</h1><div class="summary">{"".join(prefix(run))}</div>'
+        "</body></html>\n"
+    )
+
+
 def _code(code: str) -> str:
     return f'<a href="#{html_text(code)}">{html_text(code)}</a>'
 
@@ -74,11 +85,9 @@ def _head(run: Run) -> str:
     link = f" See{evidence}." if evidence else ""
     advice = advice if advice.endswith((".", "!", "?")) else f"{advice}."
     cut = f"<p><b>Cut short:</b> {prose(run.cut_short, 500)}.</p>" if run.cut_short else ""
-    embedded = (
-        "<p>This is the suite's own embedded reference server, not a server of yours.</p>"
-        if run.target.embedded
-        else ""
-    )
+    role = run.target.role
+    own = f"<p>This is the suite's own embedded reference {role}, not a {role} of yours.</p>"
+    embedded = own if run.target.embedded else ""
     return (
         f'<section class="rap-head rap-is-{run.verdict}" aria-label="Verdict">'
         f'<p class="rap-verdict">{prose(headline(run), 500)}</p>'

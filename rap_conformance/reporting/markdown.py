@@ -133,7 +133,7 @@ def _table(run: Run) -> str:
 
 
 def _facts(run: Run) -> str:
-    embedded = " (the suite's own embedded reference server)" if run.target.embedded else ""
+    embedded = f" (the suite's own embedded reference {run.target.role})" if run.target.embedded else ""
     selected = f" Only a selection ran: {prose(' '.join(run.selected), 300)}." if run.selected else ""
     return (
         f"<sub>{prose(run.target.name, 120)} {prose(run.target.url, 300)}{embedded}, revision "

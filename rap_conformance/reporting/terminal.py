@@ -124,7 +124,8 @@ def summary_lines(run: Run) -> list[str]:
     if run.cut_short:
         lines.append(f"cut short: {terminal_text(run.cut_short, _PROSE_LIMIT)}")
     if run.target.embedded:
-        lines.append("target: the embedded reference server, not a server of yours")
+        role = run.target.role
+        lines.append(f"target: the embedded reference {role}, not a {role} of yours")
     for label, verdict in (
         ("error", Verdict.ERROR),
         ("known", Verdict.KNOWN),

@@ -180,6 +180,10 @@ def waiver(finding: Finding) -> str:
 def again(run: Run, code: str) -> str:
     """A command that judges one requirement again with the same seed; credentials are left to add."""
     target, rest = run.target, (("requirement", code), ("seed", str(run.seed)), ("profile", run.profile))
+    if target.role == "runtime":
+        command = [f"--adapter-cmd {shlex.quote(valid(target.command))}"] if target.command else []
+        chosen = (f"--{name} {shlex.quote(valid(value))}" for name, value in rest)
+        return " ".join(["rap-conformance runtime", *command, *chosen])
     if target.embedded:
         return " ".join(["pytest", *(f"--rap-{name} {shlex.quote(valid(value))}" for name, value in rest)])
     where = ("server-cmd", target.command) if target.command else ("server-url", target.url)
@@ -246,6 +250,8 @@ def next_step(run: Run) -> tuple[str, Result | None]:
         return f"To exercise {plural(len(codes), 'more MUST')}: {reason}", None
     for result in of(run, Verdict.WARN):
         return f"No MUST is open. Next: {_named(result)}. {result.requirement.remedy}", result
+    if run.target.embedded and run.target.role == "runtime":
+        return "Now judge a runtime of your own: `rap-conformance runtime --adapter-cmd CMD`.", None
     if run.target.embedded:
         return "Now judge a server of your own: `pytest --server-url http://127.0.0.1:3001`.", None
     return "Nothing is left to do.", None
