@@ -14,7 +14,7 @@ from rap_conformance.evidence import Exchange
 from rap_conformance.peer import Call, Peer, encode, fresh, query
 from rap_conformance.peers.probe import NoAnswer
 from rap_conformance.scenario import ServerDied, Violation
-from rap_conformance.wire import lenient_json
+from rap_conformance.wire import lenient_json, means_alive
 
 Labelled = tuple[str, Exchange]
 Check = Callable[[Exchange], tuple[str, str] | None]
@@ -181,6 +181,20 @@ def id_shapes() -> list[tuple[str, str]]:
 def ask_id(peer: Peer, tool_call_id: str) -> Callable[[Call], Exchange]:
     """A question about an id in the thread of a live call."""
     return lambda call: peer.ask(tool_call_id, call.thread)
+
+
+def once_alive(peer: Peer) -> Callable[[Call], Exchange]:
+    """A question about a live call itself, asked until it is alive or half its time is over."""
+
+    def ask(call: Call) -> Exchange:
+        half = peer.patience.now() + (peer.session.tool(call.kind).seconds or 0.0) / 2
+        exchange = peer.ask_about(call)
+        while not means_alive(exchange) and peer.patience.now() < half:
+            peer.patience.pace(0.06)
+            exchange = peer.ask_about(call)
+        return exchange
+
+    return ask
 
 
 __all__ = ["GENERATED", "LIVE", "Check", "Labelled", "ask_id", "query"]

@@ -84,7 +84,7 @@ def leaked(exchange: Exchange, calls: Iterable[Call]) -> str | None:
 
 
 def reveals(exchange: Exchange) -> bool:
-    """Whether the answer tells, in whatever form, if the call is alive: an `alive` of any type, or a bare boolean."""
+    """Whether the answer tells, in whatever form, if the call is alive: any `alive`, or a bare boolean."""
     value = lenient_json(exchange.response_body)
     if isinstance(value, list) and len(value) == 1:
         value = value[0]

@@ -53,7 +53,7 @@ def scenarios(role: str) -> dict[str, list[str]]:
         module = importlib.import_module(f"conformance.{role}.{path.stem}")
         for name, value in vars(module).items():
             mark = scenario_of(value)
-            if mark is not None and getattr(value, "__module__", "") == module.__name__:
+            if mark is not None and not mark.late and getattr(value, "__module__", "") == module.__name__:
                 found.setdefault(mark.code, []).append(name)
     return found
 
@@ -66,6 +66,14 @@ def test_every_requirement_has_one_scenario_and_every_scenario_a_requirement() -
         wanted = {r.code for r in catalogue() if r.role == role and not r.planned and not r.unseen}
         assert set(judged) == wanted
         assert {code for code, names in judged.items() if len(names) > 1} == set()
+
+
+def test_what_is_added_late_belongs_to_a_requirement_that_is_judged() -> None:
+    from conformance.server import test_call_life
+
+    marks = [mark for value in vars(test_call_life).values() if (mark := scenario_of(value)) is not None]
+    assert marks
+    assert {mark.code for mark in marks} <= set(scenarios("server"))
 
 
 def test_the_planned_list_only_shrinks() -> None:

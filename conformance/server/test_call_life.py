@@ -7,6 +7,7 @@ Specification: "Tool Call Status Check", section "Query Semantics", with "Tool C
 from __future__ import annotations
 
 from rap_conformance import call_life
+from rap_conformance.controls import need_answer
 from rap_conformance.peer import Peer
 from rap_conformance.scenario import scenario
 
@@ -14,6 +15,7 @@ from rap_conformance.scenario import scenario
 def report_share(peer: Peer, code: str) -> None:
     """Report what random lives showed about one requirement; they are lived once a run."""
     with peer.part("random lives"):
+        need_answer(peer)
         lives = peer.session.once("lives", lambda: call_life.run(peer))
         peer.record.examples = lives.number
         for found, lived in lives.breaks:

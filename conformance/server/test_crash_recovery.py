@@ -1,10 +1,11 @@
 """After a crash: the status check tells which calls will still deliver, and discovery is up with the port.
 
-Specification: "Tool Call Status Check", introduction; "Protocol Lifecycle", sections "Startup" and "Shutdown".
+Specification: "Tool Call Status Check", introduction; "Protocol Lifecycle", "Startup" and "Shutdown".
 """
 
 from __future__ import annotations
 
+from itertools import pairwise
 from urllib.parse import urlsplit
 
 from rap_conformance.evidence import Exchange, Failure
@@ -55,7 +56,9 @@ def judge_recovery(peer: Peer, call: Call, exchange: Exchange, restarted: float)
         return next((d for d in call.deliveries if d.arrived > restarted), None)
 
     what = "a pending call" if call.kind == "pending" else "a subscription"
-    lasts = peer.session.tool("pending").seconds or 0.0 if call.kind == "pending" else interval(call) * 4 + 1.0
+    lasts = (
+        peer.session.tool("pending").seconds or 0.0 if call.kind == "pending" else interval(call) * 4 + 1.0
+    )
     if means_alive(exchange):
         if not call.mailbox.until(lambda _: delivered(), lasts + peer.grace):
             raise Violation(
@@ -66,7 +69,8 @@ def judge_recovery(peer: Peer, call: Call, exchange: Exchange, restarted: float)
                 absence=True,
             )
         return
-    left = max(0.0, call.acknowledged + lasts + 1.0 - peer.patience.now()) if call.kind == "pending" else lasts
+    # Work that is begun anew at the start ends that much later than work that goes on.
+    left = max(0.0, restarted + lasts + 1.0 - peer.patience.now()) if call.kind == "pending" else lasts
     call.mailbox.until(lambda _: late(peer, call, exchange), left)
     if found := late(peer, call, exchange):
         raise Violation(
@@ -88,7 +92,7 @@ def late(peer: Peer, call: Call, exchange: Exchange) -> float | None:
 def interval(call: Call) -> float:
     """Seconds between a subscription's events, as far as it is known."""
     times = [event.arrived for event in call.events]
-    return max((b - a for a, b in zip(times, times[1:], strict=False)), default=1.0)
+    return max((b - a for a, b in pairwise(times)), default=1.0)
 
 
 @scenario("DSC013")
@@ -117,7 +121,9 @@ def test_ready_first(peer: Peer) -> None:
             "callback_url": box.url,
             "group_id": fresh("thread"),
         }
-        second: Exchange | None = probe.send("POST", facts.endpoint, encode(body), headers=JSON, patient=False)
+        second: Exchange | None = probe.send(
+            "POST", facts.endpoint, encode(body), headers=JSON, patient=False
+        )
     except Untested:
         second = None
     if not peer.patience.until(peer.session.answers, 30.0, every=0.05):
@@ -126,9 +132,9 @@ def test_ready_first(peer: Peer) -> None:
         if exchange is None:
             peer.note("invocation was not asked: no tool may be called")
         elif exchange.status is None and exchange.failure is not Failure.REFUSED:
-            raise Violation(f"{what} answers", str(exchange.failure), exchange, case=f"{what} right after the start")
-        elif exchange.status != 200:
+            raise Violation(
+                f"{what} answers", str(exchange.failure), exchange, case=f"{what} right after the start"
+            )
+        elif exchange.status is None or exchange.status >= 400:
             got = exchange.failure or f"status {exchange.status}"
-            raise Violation("status 200", str(got), exchange, case=f"{what} right after the start")
-
-
+            raise Violation("no error", str(got), exchange, case=f"{what} right after the start")

@@ -5,6 +5,7 @@ Specification: "Tool Call Status Check", sections "Response" and "Query Semantic
 
 from __future__ import annotations
 
+from rap_conformance.controls import need_alive, need_answer
 from rap_conformance.corpus import (
     GENERATED,
     Check,
@@ -12,11 +13,13 @@ from rap_conformance.corpus import (
     judge_answers,
     live,
     near_misses,
+    once_alive,
     ordinary,
     smallest_of,
     subscribed,
 )
 from rap_conformance.evidence import Exchange
+from rap_conformance.leaks import reveals
 from rap_conformance.peer import Call, Peer, Question, encode, fresh, query
 from rap_conformance.presence import State
 from rap_conformance.scenario import NotApplicable, Untested, Violation, scenario
@@ -26,7 +29,7 @@ CHARSET = (("Content-Type", "application/json; charset=utf-8"),)
 
 
 def judge_form(peer: Peer, check: Check, *, whole: bool = True) -> None:
-    """Judge answers about unknown ids and, where there are such tools, about a live call and a subscription."""
+    """Judge answers about unknown ids and, where there are such tools, a live call and a subscription."""
     for title, made in (("a live call", live), ("a subscription", subscribed), ("unknown ids", ordinary)):
         with peer.part(title):
             answers = made(peer)
@@ -67,7 +70,10 @@ def test_media_type(peer: Peer) -> None:
             return None
         declared = exchange.header("content-type")
         if (declared or "").split(";")[0].strip().lower() != "application/json":
-            return "Content-Type: application/json", f"Content-Type: {declared}" if declared else "no Content-Type"
+            return (
+                "Content-Type: application/json",
+                f"Content-Type: {declared}" if declared else "no Content-Type",
+            )
         if exchange.response_body.startswith(b"\xef\xbb\xbf"):
             return "no byte order mark", "a body that starts with one"
         try:
@@ -115,14 +121,17 @@ def test_unknown_not_alive(peer: Peer) -> None:
         if claims(exchange):
             peer.report(Violation("`alive: false`", "`alive: true`", exchange, case=case))
 
+    need_answer(peer)
     with peer.part("near misses of a live id"):
         call_id = fresh()
-        questions: list[Question] = [("the live call itself", peer.ask_about)]
+        questions: list[Question] = [("the live call itself", once_alive(peer))]
         questions += [
             (f"a live call's id {title}", ask_id(peer, variant)) for title, variant in near_misses(call_id)
         ]
         questions.append(("an unknown id in a thread with a live call", ask_id(peer, fresh())))
-        questions.append(("a live call's thread id as the call's", lambda call: peer.ask(call.thread, call.thread)))
+        questions.append(
+            ("a live call's thread id as the call's", lambda call: peer.ask(call.thread, call.thread))
+        )
         (_, control), *answers = peer.while_pending(questions, id=call_id)[1]
         for case, exchange in answers:
             check(case, exchange)
@@ -131,9 +140,14 @@ def test_unknown_not_alive(peer: Peer) -> None:
     with peer.part("beside a subscription"):
         subscription = peer.invoke("subscription")
         peer.need_result(subscription)
-        for title, unknown in (("an unknown id", fresh()), ("its id cut by one character", subscription.id[:-1])):
+        for title, unknown in (
+            ("an unknown id", fresh()),
+            ("its id cut by one character", subscription.id[:-1]),
+        ):
             check(f"{title} in a thread with a subscription", peer.ask(unknown, subscription.thread))
+        known = claims(peer.ask_about(subscription))
         peer.cancel(subscription)
+        need_alive(known, "the subscription")
     with peer.part("unknown ids"):
         asked = ordinary(peer)
         if all(means_alive(exchange) is None for _, exchange in asked):
@@ -188,19 +202,23 @@ def test_implemented(peer: Peer) -> None:
 def test_thread_scoped(peer: Peer) -> None:
     """A live id under another thread's id is not that call."""
     other = fresh("thread")
-    questions = [
+    questions: list[Question] = [
+        ("the live call itself", once_alive(peer)),
         ("a live id under an unknown thread", lambda call: peer.ask(call.id, other)),
         ("a live id with its own id as the thread", lambda call: peer.ask(call.id, call.id)),
         ("a live id with a near miss of its thread", lambda call: peer.ask(call.id, call.thread[:-1])),
     ]
-    for case, exchange in peer.while_pending(questions)[1]:
+    (_, control), *answers = peer.while_pending(questions)[1]
+    for case, exchange in answers:
         if means_alive(exchange):
             peer.report(Violation("`alive: false`", "`alive: true`", exchange, case=case))
+    need_alive(means_alive(control))
 
 
 @scenario("TCS023")
 def test_post_only(peer: Peer) -> None:
     """Other methods are refused as such."""
+    need_answer(peer)
     for method in ("GET", "PUT", "PATCH", "DELETE"):
         exchange = peer.send(method, peer.session.facts.status_url)
         case = f"{method} instead of POST"
@@ -221,7 +239,7 @@ def test_unknown_fields_ignored(peer: Peer) -> None:
 
     with peer.part("a live call"):
         questions = [
-            ("the plain query", peer.ask_about),
+            ("the plain query", once_alive(peer)),
             ("additional members", lambda call: peer.post_status(extended(call))),
             ("a charset parameter", lambda call: peer.ask(call.id, call.thread, headers=CHARSET)),
         ]
@@ -238,6 +256,7 @@ def test_unknown_fields_ignored(peer: Peer) -> None:
                         case=case,
                     )
                 )
+        need_alive(means_alive(plain))
     with peer.part("an invocation's fields"):
         tool = peer.session.tool("quick")
         control = peer.invoke("quick")
@@ -267,6 +286,8 @@ def test_unknown_fields_ignored(peer: Peer) -> None:
             raise Violation(
                 "`alive: false`", "`alive: true`", exchange, case="an unknown id with an invocation's fields"
             )
+        if not reveals(plain):
+            raise Untested(f"the control, the plain query, gets no status answer (status {plain.status})")
 
 
 @scenario("TCS032", overlap=True)

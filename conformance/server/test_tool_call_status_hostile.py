@@ -1,20 +1,22 @@
 """What must not disturb the status check: hostile ids, malformed bodies, floods; and what errors say.
 
-Specification: "Tool Call Status Check", section "Security Considerations"; "Overview", "Implementation Guidelines".
+Specification: "Tool Call Status Check", "Security Considerations"; "Overview", "Implementation Guidelines".
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import secrets
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from typing import Literal
+from typing import Any, Literal
 
 from rap_conformance.contract import coverage_cases, hostile_queries, malformed_bodies
-from rap_conformance.corpus import Labelled, smallest_of
+from rap_conformance.controls import need_alive, need_answer
+from rap_conformance.corpus import Labelled, once_alive, smallest_of
 from rap_conformance.evidence import Exchange
 from rap_conformance.leaks import internals, leaked
 from rap_conformance.payloads import Malformed, hostile_ids, malformed_payloads
-from rap_conformance.peer import JSON, NOBODY, Call, Peer, encode, fresh, query
+from rap_conformance.peer import JSON, NOBODY, Call, Peer, Question, encode, fresh, query
 from rap_conformance.peers.probe import slowed_down
 from rap_conformance.scenario import Untested, Violation, scenario
 from rap_conformance.wire import means_alive
@@ -82,31 +84,45 @@ def survive_all(
             peer.expect_rejected(exchange, case, oversized=oversized)
         except Violation as violation:
             if case == generated and not any(f.case == case for f in peer.record.findings):
-
                 smaller = smallest_of(peer, kind, lambda candidate: not rejected(peer, candidate), exchange)
                 violation.exchanges = (smaller,)
             peer.report(violation)
 
 
-def still_right(peer: Peer, after: str) -> None:
-    """The control: an ordinary query is answered as ever."""
+def still_right(peer: Peer, before: Exchange, after: str) -> None:
+    """The control: an ordinary query is answered as it was before."""
     exchange = peer.ask(fresh(), fresh("thread"))
-    if means_alive(exchange) is not False:
+    if means_alive(exchange) is not means_alive(before):
         got = exchange.failure or f"status {exchange.status}"
-        raise Violation("`alive: false` for an ordinary unknown id", str(got), exchange, case=f"afterwards: {after}")
+        raise Violation(
+            "`alive: false` for an ordinary unknown id", str(got), exchange, case=f"afterwards: {after}"
+        )
 
 
 @scenario("TCS013")
 def test_hostile_ids(peer: Peer) -> None:
     """Any string is an id: not alive, or a 4xx."""
+    need_answer(peer)
+    before = peer.ask(fresh(), fresh("thread"))
     survive_all(peer, hostile(peer), GENERATED_IDS, "hostile")
-    still_right(peer, "an ordinary query after hostile ids")
+    still_right(peer, before, "an ordinary query after hostile ids")
 
 
 @scenario("TCS014")
 def test_malformed_rejected(peer: Peer) -> None:
     """What is no status check is refused, and the server goes on."""
+    need_answer(peer)
+    before = peer.ask(fresh(), fresh("thread"))
     survive_all(peer, malformed(peer), GENERATED_BODY, "malformed")
+    with peer.part("another type in place of a live call's id"):
+        digits = f"7{secrets.randbelow(10**14):014}"  # a whole number that any JSON reader keeps exactly
+        (_, control), *answers = peer.while_pending(mistyped(peer), id=digits)[1]
+        for case, exchange in answers:
+            try:
+                peer.expect_rejected(exchange, case)
+            except Violation as violation:
+                peer.report(violation)
+        need_alive(means_alive(control))
     with peer.part("a body in slow pieces"):
         body = encode(query(fresh(), fresh("thread")))
 
@@ -123,7 +139,33 @@ def test_malformed_rejected(peer: Peer) -> None:
             peer.session.facts.status_url, b'{"thread_id": "rapc-', announced=200, within=1.0
         )
         peer.survived(short)
-    still_right(peer, "an ordinary query after malformed bodies")
+    still_right(peer, before, "an ordinary query after malformed bodies")
+
+
+def mistyped(peer: Peer) -> list[Question]:
+    """The control, then questions that name a live call's thread and, in place of its id, what is no text."""
+
+    def question(title: str, make: Callable[[str], object]) -> Question:
+        def ask(call: Call) -> Exchange:
+            return peer.post_status(encode({"thread_id": call.thread, "tool_call_id": make(call.id)}))
+
+        return f"{title} in place of a live call's id", ask
+
+    return [
+        ("the live call itself", once_alive(peer)),
+        question("the number that its digits are", int),
+        question("a list that holds it", lambda call_id: [call_id]),
+        question("an object that holds it", lambda call_id: {"id": call_id}),
+        question("an operator that matches it", lambda call_id: {"$eq": call_id}),
+        question("an operator that matches anything", lambda _: {"$ne": None}),
+        question("a pattern that matches anything", lambda _: {"$regex": ".*"}),
+        question("true", lambda _: True),
+        question("null", lambda _: None),
+        (
+            "a list around a query for a live call",
+            lambda call: peer.post_status(encode([query(call.id, call.thread)])),
+        ),
+    ]
 
 
 def provocations(peer: Peer) -> list[Labelled]:
@@ -149,13 +191,21 @@ def provocations(peer: Peer) -> list[Labelled]:
             ("a lone surrogate in the id", encode({"thread_id": thread, "tool_call_id": "\ud800"})),
             ("a path in the id", encode({"thread_id": "../../etc/passwd", "tool_call_id": "../" * 40})),
         ]
-        answers = [(case, peer.post_status(body)) for case, body in bodies]
-        text = (("Content-Type", "text/plain"),)
+        answers: list[Labelled] = []
+
+        def provoke(case: str, body: bytes, **how: Any) -> None:
+            exchange = peer.post_status(body, **how)
+            answers.append((case, exchange))
+            if exchange.status is None and peer.session.supervisor is not None and not peer.session.answers():
+                peer.session.restart()  # that it dies is TCS014's
+
+        for case, body in bodies:
+            provoke(case, body)
         body = encode(query(call_id, thread))
-        answers.append(("another media type", peer.post_status(body, headers=text)))
-        answers.append(("no credentials", peer.post_status(body, headers=JSON, credentials=NOBODY)))
+        provoke("another media type", body, headers=(("Content-Type", "text/plain"),))
+        provoke("no credentials", body, headers=JSON, credentials=NOBODY)
         for method in ("GET", "PUT", "DELETE"):
-            answers.append((f"{method} instead of POST", peer.post_status(b"", method=method)))
+            provoke(f"{method} instead of POST", b"", method=method)
         if call is not None:
             peer.survived(answers[-1][1])
         return answers
@@ -166,6 +216,7 @@ def provocations(peer: Peer) -> list[Labelled]:
 
 def judge_errors(peer: Peer, look: object) -> None:
     """Report what `look` sees in an error answer, each case once."""
+    need_answer(peer)
     seen = 0
     for case, exchange in provocations(peer):
         if exchange.status is None or exchange.status < 400:
@@ -192,7 +243,9 @@ def test_errors_without_internals(peer: Peer) -> None:
 @scenario("TCS019")
 def test_rate_limited(peer: Peer) -> None:
     """A flood meets a limit, and after it answers are right again."""
+    need_answer(peer)
     thread = fresh("thread")
+    before = peer.ask(fresh(), thread)
     end = peer.patience.now() + FLOOD_SECONDS
     limited: list[Exchange] = []
 
@@ -219,8 +272,21 @@ def test_rate_limited(peer: Peer) -> None:
             last,
             case="no limit was met",
         )
-    recovered = peer.patience.until(
-        lambda: means_alive(peer.ask(fresh(), thread, within=60.0)) is False, 60.0, every=0.5
-    )
+
+    def right() -> bool:
+        exchange = peer.ask(fresh(), thread, within=60.0)
+        if means_alive(exchange) and not means_alive(before):
+            raise Violation(
+                "`alive: false` after the limit", "`alive: true`", exchange, case="wrong after the limit"
+            )
+        return means_alive(exchange) is means_alive(before)
+
+    recovered = peer.patience.until(right, 60.0, every=0.5)
     if not recovered:
-        raise Violation("right answers after the limit", "none within 60 s", limited[0], case="after the limit", absence=True)
+        raise Violation(
+            "right answers after the limit",
+            "none within 60 s",
+            limited[0],
+            case="after the limit",
+            absence=True,
+        )

@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 
+from rap_conformance.controls import need_answer
 from rap_conformance.corpus import live, ordinary
 from rap_conformance.evidence import Exchange
 from rap_conformance.leaks import OF_THE_BODY, VOLATILE_HEADERS, leaked, members
@@ -16,7 +17,7 @@ from rap_conformance.peer import Call, Peer, Question, fresh
 from rap_conformance.scenario import Untested, Violation, scenario
 from rap_conformance.wire import means_alive
 
-HAMMER_THREADS, HAMMER_PACE, HAMMER_MOST = 2, 0.04, 130
+HAMMER_THREADS, HAMMER_PACE, HAMMER_MOST = 3, 0.03, 100
 
 
 def hammer(peer: Peer, call: Call, twins: list[Call]) -> tuple[Exchange, list[tuple[Exchange, Exchange]]]:
@@ -52,11 +53,14 @@ def hammer(peer: Peer, call: Call, twins: list[Call]) -> tuple[Exchange, list[tu
 @scenario("TCS009", overlap=True)
 def test_read_only(peer: Peer) -> None:
     """Asking, often and from many sides, changes nothing; compared with twins that nobody asks about."""
+    need_answer(peer)
     with peer.part("pending calls"):
         pending_unchanged(peer)
     with peer.part("subscriptions"):
         subscriptions_unchanged(peer)
     with peer.part("unknown ids"):
+        if not peer.record.judged:
+            raise Untested("no call was made that could become known")
         call_id, thread = fresh(), fresh("thread")
         for number in range(30):
             exchange = peer.ask(call_id, thread)
@@ -72,11 +76,14 @@ def test_read_only(peer: Peer) -> None:
 
 
 def pending_unchanged(peer: Peer) -> None:
-    """Three calls at once, one of them hammered with questions, from before it was made: all three end alike."""
+    """Three calls at once, one hammered with questions from before it was made: all three end alike."""
     call_id, thread = fresh(), fresh("thread")
     for _ in range(3):
         peer.ask(call_id, thread)
-    asked, *twins = (peer.invoke("pending", id=call_id, thread=thread), *(peer.invoke("pending") for _ in range(2)))
+    asked, *twins = (
+        peer.invoke("pending", id=call_id, thread=thread),
+        *(peer.invoke("pending") for _ in range(2)),
+    )
     lasts = peer.session.tool("pending").seconds or 0.0
     last, denied = hammer(peer, asked, twins)
     ends = [peer.need_result(twin) for twin in twins]
@@ -92,7 +99,7 @@ def pending_unchanged(peer: Peer) -> None:
         )
     assert asked.result is not None
     duration = asked.result.arrived - asked.sent
-    if not min(took) - tolerance <= duration <= max(took) + tolerance:
+    if not min(took) - tolerance / 2 <= duration <= max(took) + tolerance:
         what = "delays" if duration > max(took) else "completes"
         raise Violation(
             f"a result after about {sum(took) / 2:.1f} s, as for two calls that nobody asked about",
@@ -134,9 +141,12 @@ def pending_unchanged(peer: Peer) -> None:
 
 def ended_alike(peer: Peer, asked: Call, twin: Call) -> None:
     """After their end a call that was asked about is as little alive as one that was not."""
+    peer.patience.pace(max(peer.slack, 0.2))  # a question at the very end could be what keeps the twin alive
     if not peer.patience.until(lambda: not means_alive(peer.ask_about(twin)), peer.grace, every=0.2):
         return  # TCS006 is about that
-    if not peer.patience.until(lambda: not means_alive(peer.ask_about(asked)), max(1.0, peer.race), every=0.2):
+    if not peer.patience.until(
+        lambda: not means_alive(peer.ask_about(asked)), max(1.0, peer.race), every=0.2
+    ):
         raise Violation(
             "`alive: false` after its end, as for a call that nobody asked about",
             "`alive: true`",
@@ -196,7 +206,8 @@ def subscriptions_unchanged(peer: Peer) -> None:
 
 @scenario("TCS010", overlap=True)
 def test_nothing_but_alive(peer: Peer) -> None:
-    """No byte tells anything about the call: no secret of it comes back, and only `alive` differs for live calls."""
+    """No byte tells anything about the call: no secret comes back, only `alive` differs for live calls."""
+    need_answer(peer)
     ended: list[Call] = []
     with peer.part("live calls"):
         judge_group(peer, lambda: live_beside_unknown(peer, ended), [e for _, e in live(peer)])
@@ -214,6 +225,8 @@ def test_nothing_but_alive(peer: Peer) -> None:
             raise Untested("the call is alive after its end, which TCS006 is about")
         judge_group(peer, lambda: beside_unknown(peer, ended[0]))
     with peer.part("planted secrets"):
+        if not peer.session.calls:
+            raise Untested("no call was made, so that no secret is planted")
         for case, exchange in ordinary(peer):
             if what := leaked(exchange, peer.session.calls):
                 raise Violation("nothing about any call", f"{what} in the answer", exchange, case=case)

@@ -9,7 +9,9 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TypeVar
 
 T = TypeVar("T")
@@ -105,3 +107,26 @@ class Bell:
                 if left <= 0:
                     return None
                 self._condition.wait(min(left, 0.2))
+
+
+class Queue:
+    """Where those wait whom one limit slowed down: one asks at a time, first come, first served."""
+
+    def __init__(self) -> None:
+        self.waiting: deque[object] = deque()
+        self._moved = threading.Condition()
+
+    @contextmanager
+    def turn(self, over: Callable[[], bool]) -> Iterator[None]:
+        """Wait for one's turn, or until there is no more time to wait."""
+        ticket = object()
+        with self._moved:
+            self.waiting.append(ticket)
+            while self.waiting[0] is not ticket and not over():
+                self._moved.wait(0.2)
+        try:
+            yield
+        finally:
+            with self._moved:
+                self.waiting.remove(ticket)
+                self._moved.notify_all()

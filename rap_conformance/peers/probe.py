@@ -20,7 +20,7 @@ import httpx
 
 from rap_conformance import __version__
 from rap_conformance.evidence import Exchange, Failure, Headers
-from rap_conformance.peers.patience import Patience
+from rap_conformance.peers.patience import Patience, Queue
 from rap_conformance.peers.redaction import Redactor
 from rap_conformance.peers.transport import Transport, deadline
 
@@ -86,6 +86,7 @@ class Probe:
         self._client = httpx.Client(transport=Transport(context), trust_env=False, timeout=timeout)
         self._count = 0
         self._lock = threading.Lock()
+        self._queues: dict[tuple[str, bool], Queue] = {}
 
     @property
     def requests(self) -> int:
@@ -119,18 +120,31 @@ class Probe:
         `target` replaces path and query on the request line, byte for byte.
         A 429, or a 503 with Retry-After, is no answer: unless `patient` is
         false the request is repeated, more slowly each time, for `within`
-        seconds; then NoAnswer is raised.
+        seconds; then NoAnswer is raised. Those who were slowed down queue,
+        and so does who comes after them: a limit that all share starves nobody.
         """
         until = self.patience.now() + within
-        pause = 0.25
-        while True:
-            exchange = self._once(method, url, body, headers, credentials, target, timeout or self.timeout)
+
+        def once() -> Exchange:
+            return self._once(method, url, body, headers, credentials, target, timeout or self.timeout)
+
+        # A limit for strangers is another than ours.
+        place = url, credentials is None or credentials == self.credentials
+        with self._lock:
+            queue = self._queues.setdefault(place, Queue())
+        if not patient or not queue.waiting or not isinstance(body, bytes):
+            exchange = once()
             if not patient or not slowed_down(exchange) or not isinstance(body, bytes):
                 return exchange
-            pause = max(pause * 2, retry_after(exchange))
-            if self.patience.now() + pause > until:
-                raise NoAnswer(f"{method} {url}: still {exchange.status} after {within:g} s of slowing down")
-            self.patience.pace(pause)
+        with queue.turn(lambda: self.patience.halted or self.patience.now() > until):
+            pause = 0.25
+            while slowed_down(exchange := once()):
+                pause = max(pause * 2, retry_after(exchange))
+                if self.patience.now() + pause > until:
+                    what = f"{method} {url}: still {exchange.status}"
+                    raise NoAnswer(f"{what} after {within:g} s of slowing down")
+                self.patience.pace(pause)
+            return exchange
 
     def unfinished(self, url: str, start: bytes, *, announced: int, within: float) -> Exchange:
         """A POST whose body stops short of the announced length, abandoned after `within` seconds."""
@@ -206,7 +220,9 @@ class Probe:
         if stale and isinstance(body, bytes):
             # The server closed an idle connection just as we used it again: no word about the request.
             fresh = [*sent, ("Connection", "close")]
-            return self._exchange(method, url, body, fresh, extensions, timeout, self.patience.now())
+            again = self._exchange(method, url, body, fresh, extensions, timeout, self.patience.now())
+            # Nobody listens any more: then this very request may be what the server died of.
+            return exchange if again.failure is Failure.REFUSED else again
         return exchange
 
     def _sign(self, method: str, url: str, body: bytes, credentials: Credentials | None) -> Headers:
