@@ -1,0 +1,1 @@
+"""Scenarios against a runtime: what `rap-conformance runtime` runs. One function a requirement."""

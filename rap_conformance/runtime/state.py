@@ -1,0 +1,111 @@
+"""What a runtime waits for and what it injected, as its adapter tells. No I/O."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from rap_conformance.evidence import Exchange
+from rap_conformance.peers.toolserver import ToolServer
+
+RESULT, EVENT = "tool_result", "subscription_event"
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """Something that was put into a conversation."""
+
+    id: str
+    kind: str
+    text: str
+    final: bool
+
+
+@dataclass(slots=True, eq=False)
+class Waiting:
+    """A pending call or (`subscription`) a subscription that a boot gives the runtime. `server`: who has it.
+
+    `hidden`: the runtime is not told who has it.
+    """
+
+    thread: str
+    id: str
+    subscription: bool
+    server: ToolServer
+    hidden: bool = False
+    alone: bool = True
+    """Nothing else waits in its thread, so that the thread's id means this call."""
+
+    @property
+    def what(self) -> str:
+        """What it is, in words."""
+        return "a subscription" if self.subscription else "a pending call"
+
+    @property
+    def given(self) -> dict[str, Any]:
+        """The entry in the body of /boot."""
+        tool = self.server.feed if self.subscription else self.server.job
+        return {
+            "tool_call_id": self.id,
+            "tool": tool,
+            "server_url": None if self.hidden else self.server.base,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Thread:
+    """One conversation."""
+
+    pending: frozenset[str] = frozenset()
+    subscriptions: frozenset[str] = frozenset()
+    injected: tuple[Outcome, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """All conversations at one moment. `checking` is None where the adapter cannot tell."""
+
+    exchange: Exchange
+    threads: dict[str, Thread] = field(default_factory=dict)
+    checking: bool | None = None
+
+    @classmethod
+    def of(cls, exchange: Exchange, body: dict[str, Any]) -> State:
+        """From an answer that keeps to the contract."""
+        threads = {
+            thread["thread_id"]: Thread(
+                frozenset(thread["pending"]),
+                frozenset(thread["subscriptions"]),
+                tuple(
+                    Outcome(one["tool_call_id"], one["kind"], one["text"], one["final"])
+                    for one in thread["injected"]
+                ),
+            )
+            for thread in body["threads"]
+        }
+        return cls(exchange, threads, body.get("checking"))
+
+    def thread(self, name: str) -> Thread:
+        """One conversation; an empty one if it is not there."""
+        return self.threads.get(name, Thread())
+
+    def waits(self, call: Waiting) -> bool:
+        """Whether the conversation still waits for the call's result, or for the subscription's events."""
+        thread = self.thread(call.thread)
+        return call.id in (thread.subscriptions if call.subscription else thread.pending)
+
+    def outcomes(self, call: Waiting) -> tuple[Outcome, ...]:
+        """What was injected for the call, in its own thread."""
+        return tuple(one for one in self.thread(call.thread).injected if one.id == call.id)
+
+    def elsewhere(self, call: Waiting) -> tuple[str, ...]:
+        """Other threads into which something was injected under the call's id."""
+        return tuple(
+            name
+            for name, thread in self.threads.items()
+            if name != call.thread and any(one.id == call.id for one in thread.injected)
+        )
+
+    def pruned(self, call: Waiting) -> bool:
+        """Whether the runtime gave the call up: it does not wait any more, or told the conversation so."""
+        return not self.waits(call) or bool(self.outcomes(call))
