@@ -403,7 +403,11 @@ def explain(code: Annotated[str, typer.Argument(metavar="CODE")]) -> None:
         ("Basis", requirement.basis),
         ("Why", requirement.why),
         ("Remedy", requirement.remedy),
-        ("Needs", ", ".join(requirement.needs) or "nothing but the URL"),
+        (
+            "Needs",
+            ", ".join(requirement.needs)
+            or ("nothing but the URL" if requirement.role == "server" else "an adapter"),
+        ),
         ("Revisions", ", ".join(requirement.revisions)),
         ("Read", requirement.url),
     ):

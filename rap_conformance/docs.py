@@ -127,7 +127,7 @@ def section(requirement: Requirement) -> str:
         f"- **Basis:** {with_notes(prose(requirement.basis))}",
         f"- **Why it matters:** {with_notes(prose(requirement.why))}",
         f"- **How to mend it:** {with_notes(prose(requirement.remedy))}",
-        f"- **Needs:** {needs or 'nothing but the URL'}",
+        f"- **Needs:** {needs or ('nothing but the URL' if requirement.role == 'server' else 'an adapter')}",
     ]
     if requirement.unseen:
         lines.append(f"- **Not judged:** {prose(requirement.unseen)}")

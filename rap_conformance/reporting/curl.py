@@ -111,7 +111,7 @@ def curl(exchange: Exchange) -> str:
     """A command that repeats the request; of several lines, each safe to show and to paste."""
     body, before, comments = exchange.request_body, "", ""
     if exchange.inbound:
-        comments += "# The server sent this request to the suite's receiver, which is closed by now.\n"
+        comments += "# The peer under test sent this request to the suite, which is closed by now.\n"
     sends = bool(body) or exchange.method in {"POST", "PUT", "PATCH"}
     data = []
     if len(body) > BODY_LIMIT and (repeated := _repeated(body)):

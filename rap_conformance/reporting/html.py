@@ -229,7 +229,7 @@ def _facts(run: Run) -> str:
     target = run.target
     tools = [text(tool, 80) for tool in target.tools[:20]]
     facts = (
-        ("Server", f"{target.name} {target.url}".strip()),
+        (target.role.capitalize(), f"{target.name} {target.url}".strip()),
         ("Started with", target.command),
         ("Authentication", target.authentication),
         ("Tools", ", ".join(tools) + (" …" if len(target.tools) > 20 else "")),
