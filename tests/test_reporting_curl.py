@@ -120,4 +120,4 @@ def test_a_body_that_is_too_long_is_cut_and_the_command_says_so() -> None:
 
 
 def test_an_inbound_exchange_says_that_it_was_the_servers() -> None:
-    assert curl(runs.CALLBACK).startswith("# The server sent this request")
+    assert curl(runs.CALLBACK).startswith("# The peer under test sent this request")
