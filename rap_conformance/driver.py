@@ -249,6 +249,8 @@ class Driver:
         result = None
         try:
             result = yield
+            if folder is not None:
+                files.tidy_page(folder)
         except OSError as error:  # pytest-html's page, which is written in here
             unwritten = unwritten or error
         if unwritten is not None:

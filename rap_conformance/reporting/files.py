@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
+import re
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -44,6 +45,18 @@ def write(folder: Path, run: Run, subject: str | None = None, *, page: bool = Fa
         _replace(folder / "attestation.json", attestation.dumps(run, report_digest, subject))
         written += ["badge.json", "attestation.json"]
     return tuple(written)
+
+
+def tidy_page(folder: Path) -> None:
+    """Take out of pytest-html's page where our style sheet lies, and a link that leads elsewhere."""
+    path = folder / "report.html"
+    if not path.exists():
+        return
+    page = path.read_text("utf-8")
+    tidy = page.replace(str(html.CSS_FILE), html.CSS_FILE.name)
+    tidy = re.sub(r'<a href="[^"]*/pytest-html">pytest-html</a>', "pytest-html", tidy)
+    if tidy != page:
+        _replace(path, tidy)
 
 
 def _replace(path: Path, content: str | Iterable[str]) -> str:
