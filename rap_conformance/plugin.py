@@ -147,7 +147,12 @@ def _refuse_misleading_path(config: pytest.Config) -> None:
     for name in ("rap_report_dir", "rap_config"):
         value = config.getoption(name)
         alone = value is not None and str(value) in map(str, config.invocation_params.args)
-        if alone and config.rootpath != here and config.rootpath not in here.parents:
+        settings = ("pytest.ini", ".pytest.ini", "pyproject.toml", "tox.ini", "setup.cfg")
+        missed = config.inipath is None and any(
+            (folder / name).is_file() for folder in (here, *here.parents) for name in settings
+        )
+        elsewhere = config.rootpath != here and config.rootpath not in here.parents
+        if alone and (elsewhere or missed):
             option = "--" + name.replace("_", "-")
             raise pytest.UsageError(
                 f"{option}: pytest took {str(value)!a} for the root of its tests; "
