@@ -1,0 +1,84 @@
+"""What `check` says: readable in a pipe, in 40 columns, without colours, in any encoding."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+
+from rap_conformance.catalogue import catalogue
+from rap_conformance.evidence import Finding, Result, Verdict
+from rap_conformance.voice import Voice
+from tests import runs
+
+MUST = next(r for r in catalogue() if r.code == "TCS004")
+FINDING = Finding(
+    "TCS004", MUST.level, "an unknown id", "`alive: false`", "`alive: true` \x1b[31m\u202e\ud800", ()
+)
+FAILED = Result(MUST, Verdict.FAIL, "an unknown id: `alive: true`", (FINDING,))
+PASSED = Result(MUST, Verdict.PASS)
+
+
+class Terminal(io.StringIO):
+    """A stream that says it is watched."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def said(verbosity: int = 0, stream: io.StringIO | None = None) -> str:
+    """Everything that is said in a run with one failure and one pass."""
+    stream = stream or io.StringIO()
+    voice = Voice(verbosity, stream)
+    voice.begins("http://127.0.0.1:3001", 2, 7, "quick")
+    for number, result in enumerate((FAILED, PASSED)):
+        voice.judging(MUST, number, 2)
+        voice.judged(result)
+    voice.ends(runs.run(FAILED, PASSED), "", "reports")
+    return stream.getvalue()
+
+
+def test_a_pipe_gets_plain_lines() -> None:
+    text = said()
+    assert "\x1b" not in text
+    assert "\r" not in text
+    assert "FAIL" in text
+    assert text.rstrip().splitlines()[-1].count("exit") == 1
+
+
+def test_a_terminal_gets_colours_and_a_status_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("CI", "NO_COLOR"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("TERM", "xterm")
+    text = said(stream=Terminal())
+    assert "\x1b[31;1m" in text
+    assert "[0/2] TCS004" in text
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert "\x1b[" not in said(stream=Terminal())
+    monkeypatch.setenv("TERM", "dumb")
+    assert "\r" not in said(stream=Terminal())
+
+
+def test_forty_columns_are_enough(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "40")
+    prose = [line for line in said().splitlines() if line.startswith("            ") and "://" not in line]
+    assert prose
+    assert max(map(len, prose)) <= 44, "only words that must stay whole reach beyond the column"
+
+
+def test_quiet_says_the_last_line_only_and_verbose_what_passed() -> None:
+    assert len(said(-1).strip().splitlines()) == 1
+    assert "PASS" in said(1)
+    assert "PASS " not in said(0)
+
+
+@pytest.mark.parametrize("encoding", ["cp1252", "ascii", "cp437", "utf-8"])
+def test_any_encoding_will_do(encoding: str) -> None:
+    raw = io.BytesIO()
+    stream = io.TextIOWrapper(raw, encoding=encoding)
+    voice = Voice(1, stream)
+    voice.judged(FAILED)
+    voice.say("… · — ✓ \ud800")
+    voice.ends(runs.run(FAILED, PASSED), "", "r\u00e9ports")
+    stream.flush()
+    assert b"TCS004" in raw.getvalue()
