@@ -7,7 +7,7 @@ STAMP = $(VENV)/.installed
 PIP = $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help certify test lint build check-wheel lock docs clean
+.PHONY: help certify test lint mutants steady build check-wheel lock docs clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' Makefile
@@ -26,6 +26,12 @@ lint: $(STAMP) ## Style, types, generated files up to date, house rules
 	$(BIN)/python -m rap_conformance.docs --check
 	$(BIN)/python -m rap_conformance.contract --check
 	$(BIN)/python scripts/house_rules.py
+
+mutants: $(STAMP) ## Is every fault caught by its own requirement and no other? ARGS="--third", names, …
+	$(BIN)/python -m rap_conformance.detection $(ARGS)
+
+steady: $(STAMP) ## Does a verdict ever wobble? make steady N=50
+	$(BIN)/python scripts/steady.py $(or $(N),5) $(ARGS)
 
 build: $(STAMP) ## Make sdist and wheel in dist/ (the wheel from the sdist)
 	rm -rf dist

@@ -93,19 +93,22 @@ def certify(
     out(f"seed {seed}")
     out(f"{'':7} {'mutant':<40} {'expected':<24} {'found':<24} {'first':>5} {'s':>6}")
     own: dict[bool, Mapping[str, str]] = {}
+    waiting: list[Outcome] = []
     inexact: list[Outcome] = []
 
     def tell(outcome: Outcome) -> None:
-        wrong = outcome.astray(own[outcome.subject.open] if outcome.subject.mutant else None)
         if not outcome.subject.mutant:
             own[outcome.subject.open] = outcome.verdicts
-        if wrong or outcome.trouble:
-            inexact.append(outcome)
-        for line in row(outcome, wrong):
-            out(line)
+        waiting.append(outcome)
+        for each in [each for each in waiting if each.subject.open in own]:
+            waiting.remove(each)
+            wrong = each.astray(own[each.subject.open] if each.subject.mutant else None)
+            if wrong or each.trouble:
+                inexact.append(each)
+            for line in row(each, wrong):
+                out(line)
 
-    run_all(references, seed, jobs, tell)
-    run_all(chosen, seed, jobs, tell)
+    run_all([*references, *chosen], seed, jobs, tell)
     total = len(references) + len(chosen)
     if inexact:
         out("inexact: " + ", ".join(outcome.subject.name for outcome in inexact))

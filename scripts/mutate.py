@@ -1,0 +1,282 @@
+"""Does the suite notice small faults nobody thought of? `python scripts/mutate.py [--sample K]`.
+
+Changes a copy of the reference server in one place at a time and certifies each. A change is killed when any
+verdict is another one than on the reference, and survives otherwise. Survivors are printed with the line
+before and after; docs/mutation.md says of each known one why it does not matter to a peer.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import itertools
+import json
+import os
+import random
+import re
+import shutil
+import signal
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path[:0] = [str(ROOT), str(Path(__file__).resolve().parent)]
+
+from changes import Change, changes  # noqa: E402 - a neighbour, found through the line above
+
+from rap_conformance import detection  # noqa: E402
+from rap_conformance.command_line import EMBEDDED_RATE_LIMIT  # noqa: E402
+
+REFERENCE = ROOT / "fixtures" / "servers" / "reference"
+LISTED = re.compile(r"- `([\w.]+)`: `(.+)` → `(.+)`")
+"""A line of docs/mutation.md."""
+LONGEST = 150.0
+"""Seconds after which a run is ended: a change that makes the server hang is killed, too."""
+RUN = """
+import sys
+from pathlib import Path
+from mutated import Options, ReferenceServer, serve
+port, state, *tokens = sys.argv[1:]
+serve(ReferenceServer(Options(
+    port=int(port), prefix="/rap", state=Path(state), rate_limit={limit}, tokens=tuple(tokens))))
+"""
+
+
+@dataclass(frozen=True)
+class Fate:
+    """What became of a change: `killed` says by what, and is empty if it survived."""
+
+    key: str
+    killed: str
+    seconds: float
+
+
+def configuration(folder: Path) -> str:
+    """The configuration of detection runs, for the copy in this folder."""
+    shutil.copytree(REFERENCE, folder / "mutated", ignore=shutil.ignore_patterns("__pycache__"))
+    run = folder / "run.py"
+    run.write_text(RUN.format(limit=EMBEDDED_RATE_LIMIT), "ascii")
+    subject = detection.reference_subject()
+    lines = detection.configuration(subject, folder).splitlines()
+    command = next(line for line in lines if line.startswith("command = "))
+    words = json.loads(command.removeprefix("command = ")).split()
+    tokens = [word for flag, word in itertools.pairwise(words) if flag == "--token"]
+    own = " ".join([sys.executable, "-B", str(run), "{port}", str(folder / "state.db"), *tokens])
+    return "\n".join(f"command = {json.dumps(own)}" if line == command else line for line in lines)
+
+
+class Job(detection.Job):
+    """Certifies one changed copy in a forked child that stops at the first verdict that is another one."""
+
+    def __init__(self, change: Change | None, expected: Mapping[str, str], seed: int) -> None:
+        self.change, self.expected = change, expected
+        self.subject = detection.reference_subject()
+        self.folder = Path(tempfile.mkdtemp(prefix="rapc-mutate-"))
+        self.began = time.monotonic()
+        self._process = None
+        options = self.options(seed)
+        if change is not None:
+            (self.folder / "mutated" / change.file).write_text(change.after, "utf-8")
+        sys.stdout.flush()
+        self.pid = os.fork()
+        if not self.pid:
+            self.watch()
+            self._child(options)
+
+    def options(self, seed: int) -> list[str]:
+        """The options of `check`, as pytest takes them."""
+        config = self.folder / "run.toml"
+        config.write_text(configuration(self.folder), "utf-8")
+        options = [f"--rap-config={config}", "--rap-profile=quick", f"--rap-seed={seed}", "-q"]
+        return [*options, f"--rap-report-dir={self.folder / 'reports'}"]
+
+    def watch(self) -> None:
+        """Write down, in the child, the first thing that tells this copy from the reference."""
+        from rap_conformance.runner import Runner
+        from rap_conformance.scenario import Record
+
+        add, result = Record.add, Runner.result
+
+        def adding(record: Record, violation: Any) -> None:
+            add(record, violation)
+            if not violation.absence and self.expected:
+                self.tell(f"{record.requirement.code} {violation.case}: {violation.actual}")
+
+        def judging(runner: Runner, requirement: Any, function: Any) -> Any:
+            outcome = result(runner, requirement, function)
+            if self.expected and outcome.verdict != self.expected.get(requirement.code):
+                self.tell(f"{requirement.code} {outcome.verdict}: {outcome.reason}")
+            return outcome
+
+        Record.add = adding  # type: ignore[method-assign,assignment]
+        Runner.result = judging  # type: ignore[method-assign,assignment]
+
+    def tell(self, what: str) -> None:
+        """Leave word for the parent."""
+        partial = self.folder / f"killed.{os.getpid()}"
+        with contextlib.suppress(OSError):
+            partial.write_text(ascii(what)[1:200], "ascii")
+            partial.rename(self.folder / "killed")
+
+    def killed(self) -> str:
+        """What told this copy from the reference so far."""
+        with contextlib.suppress(OSError):
+            return (self.folder / "killed").read_text("ascii")
+        return ""
+
+    def fate(self) -> Fate | None:
+        """What became of the change; None while the run goes on."""
+        seconds = time.monotonic() - self.began
+        key = self.change.key if self.change else ""
+        if killed := self.killed():
+            self.end()
+            self.outcome()
+            return Fate(key, killed, seconds)
+        if seconds > LONGEST:
+            self.end()
+            self.outcome()
+            return Fate(key, f"the run took more than {LONGEST:g} s", seconds)
+        if not self.over():
+            return None
+        late = self.killed()
+        outcome = self.outcome()
+        return Fate(key, late or self.difference(outcome), seconds)
+
+    def difference(self, outcome: detection.Outcome) -> str:
+        """How a whole run differs from the reference's; empty if it does not."""
+        if outcome.trouble:
+            return f"no report: {outcome.trouble.splitlines()[-1]!a}"[:200]
+        for code in sorted({*self.expected, *outcome.verdicts}):
+            if self.expected.get(code) != outcome.verdicts.get(code):
+                return f"{code} {outcome.verdicts.get(code)}: {outcome.reasons.get(code)!a}"[:200]
+        return ""
+
+
+def baseline(seed: int) -> Mapping[str, str]:
+    """The reference's own verdicts, from an unchanged copy. Raises SystemExit if it is accused of a fault."""
+    job = Job(None, {}, seed)
+    while not job.over():
+        time.sleep(0.05)
+    outcome = job.outcome()
+    if outcome.trouble or outcome.found:
+        raise SystemExit(
+            f"mutate: the unchanged copy is not certified: {outcome.trouble or sorted(outcome.found)}"
+        )
+    return outcome.verdicts
+
+
+def run_all(
+    chosen: Sequence[Change],
+    expected: Mapping[str, str],
+    seed: int,
+    jobs: int,
+    tell: Callable[[Change, Fate], None],
+) -> None:
+    """Certify every changed copy, `jobs` at a time; `tell` hears of each fate at once."""
+    waiting, running = list(chosen), list[Job]()
+    try:
+        while waiting or running:
+            while waiting and len(running) < jobs:
+                running.append(Job(waiting.pop(0), expected, seed))
+            for job in list(running):
+                if fate := job.fate():
+                    running.remove(job)
+                    assert job.change is not None
+                    tell(job.change, fate)
+            time.sleep(0.05)
+    finally:
+        for job in running:
+            job.end()
+            job.outcome()
+
+
+def every_change(names: Iterable[str]) -> list[Change]:
+    """Every change of the files with these names, of all files without."""
+    wanted = set(names)
+    paths = [path for path in sorted(REFERENCE.glob("*.py")) if path.name != "__init__.py"]
+    if unknown := wanted - {path.name for path in paths}:
+        raise SystemExit(
+            f"mutate: there is no {sorted(unknown)[0]!a}; there are {', '.join(p.name for p in paths)}"
+        )
+    return [c for path in paths if not wanted or path.name in wanted for c in changes(path)]
+
+
+def show(change: Change) -> str:
+    """One change in three lines."""
+    return f"{change.key}\n    - {change.line_before}\n    + {change.line_after}"
+
+
+def main() -> int:
+    """0 if no change survived but those in docs/mutation.md, else 1."""
+    parser = argparse.ArgumentParser(prog="mutate", description=__doc__)
+    parser.add_argument(
+        "--file", action="append", default=[], metavar="NAME", help="only this file; repeatable"
+    )
+    parser.add_argument(
+        "--sample", type=int, default=None, metavar="K", help="only so many, picked by the seed"
+    )
+    parser.add_argument("--seed", type=int, default=1, help="for the choice, and for generated inputs")
+    parser.add_argument("--jobs", type=int, default=2, help="runs at a time")
+    parser.add_argument(
+        "--only", action="append", default=[], metavar="KEY", help="only this change, as listed"
+    )
+    parser.add_argument("--results", type=Path, help="keep fates here, and pass over changes that have one")
+    parser.add_argument("--list", action="store_true", help="show the changes and end")
+    given = parser.parse_args()
+    chosen = every_change(given.file)
+    if given.only:
+        chosen = [change for change in chosen if change.key in given.only]
+    if given.sample is not None and given.sample < len(chosen):
+        picked = {change.key for change in random.Random(given.seed).sample(chosen, given.sample)}
+        chosen = [change for change in chosen if change.key in picked]
+    if given.list:
+        print("\n".join(map(show, chosen)), f"\n{len(chosen)} changes")
+        return 0
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    return certify(chosen, given.seed, max(1, given.jobs), given.results)
+
+
+def certify(chosen: Sequence[Change], seed: int, jobs: int, results: Path | None) -> int:
+    """Run the chosen changes and print what became of them; 1 if one survived that is not known to."""
+    fates: dict[str, Fate] = {}
+    if results is not None and results.exists():
+        fates = {one["key"]: Fate(**one) for one in map(json.loads, results.read_text("utf-8").splitlines())}
+    detection.warm_up(seed)
+    expected = baseline(seed)
+
+    def tell(change: Change, fate: Fate) -> None:
+        fates[change.key] = fate
+        if results is not None:
+            with results.open("a", encoding="utf-8") as file:
+                print(json.dumps(fate.__dict__), file=file)
+        word = f"killed   {change.key}: {fate.killed}" if fate.killed else f"SURVIVED {show(change)}"
+        print(f"{fate.seconds:5.1f} s {word}", flush=True)
+
+    run_all([change for change in chosen if change.key not in fates], expected, seed, jobs, tell)
+    survivors = [change for change in chosen if not fates[change.key].killed]
+    told = harmless()
+    new = [change for change in survivors if (change.file, change.line_before, change.line_after) not in told]
+    print("\n" + "\n".join(map(show, new)))
+    print(
+        f"{len(chosen)} changes: {len(chosen) - len(survivors)} killed, {len(survivors) - len(new)} survived "
+        f"and are in docs/mutation.md, {len(new)} survived and are not"
+    )
+    return 1 if new else 0
+
+
+def harmless() -> set[tuple[str, str, str]]:
+    """The survivors that docs/mutation.md knows: file, line before, line after."""
+    try:
+        lines = (ROOT / "docs" / "mutation.md").read_text("utf-8").splitlines()
+    except OSError:
+        return set()
+    return {(m[1], m[2], m[3]) for m in map(LISTED.fullmatch, lines) if m}
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,157 @@
+"""Law 3: every negative check has its positive control, and where nothing is there nothing passes."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from rap_conformance.catalogue import catalogue
+from rap_conformance.controls import CONTROLS, POSITIVE
+from rap_conformance.places import place
+from tests.certify import certify, configuration
+from tests.empty_servers import ONCE
+
+TOKENS = ["first-token-of-the-test", "second-token-of-the-test"]
+TIMING = {"grace": 2.0, "race_window": 0.4, "arrival_slack": 0.1}
+PENDING = 0.8
+PASSED_OVER = frozenset({"TCS013", "TCS014", "TCS015", "TCS019", "TCS033"})
+"""Long ones; asked at the servers at which they could pass wrongly."""
+
+WITHOUT_A_CALL = "needs no call: what is asked about was never invoked, or the caller is nobody"
+RIGHT_ANSWER = "the answer `false` is given, and is the right one here"
+LEGITIMATE: dict[str, dict[str, str]] = {
+    "rejects-all": {},
+    "refuses-all": {},
+    "rejects-status": {},
+    "forbids-status": {},
+    "hangs": {},
+    "says-false": {
+        "TCS004": RIGHT_ANSWER,
+        "TCS010": "a call was accepted, and nothing of it comes back",
+        "TCS013": RIGHT_ANSWER,
+        "TCS014": RIGHT_ANSWER,
+    },
+    "calls-nobody-back": {
+        "TCS004": WITHOUT_A_CALL,
+        "TCS010": "a call was accepted, and nothing of it comes back",
+        "TCS011": WITHOUT_A_CALL,
+        "TCS023": WITHOUT_A_CALL,
+        "TCS034": WITHOUT_A_CALL,
+        "TCS035": WITHOUT_A_CALL,
+    },
+    "never-alive": {
+        "TCS004": RIGHT_ANSWER,
+        "TCS006": "a quick call that ended is answered `false`; that it never was alive is TCS005's",
+        "TCS009": "questions are answered, and change nothing",
+        "TCS010": "questions about live calls are answered, and tell nothing",
+        "TCS011": "only the authentic are answered",
+        "TCS012": "only the authentic are answered",
+        "TCS023": "only POST is answered",
+        "TCS024": "only the authentic are answered",
+        "TCS026": "questions are answered, and change nothing",
+        "TCS027": "questions about a live call are answered, each time",
+        "TCS028": "an invocation's fields run no tool; the rest is noted as not exercised",
+        "TCS034": "only the authentic are answered",
+        "TCS035": "only the authentic are answered",
+    },
+}
+"""What may pass at a server at which nothing is there (`tests/empty_servers.py`), and why that is right."""
+
+
+def run_of(name: str) -> dict[str, Any]:
+    """A certification of an empty server, for the requirements with a control."""
+    command = [sys.executable, "-m", "tests.empty_servers", name, "{port}", "{folder}/state.db", *TOKENS]
+    long = name in {"calls-nobody-back", "never-alive"}
+    codes = [code for code in CONTROLS if not (long and code in PASSED_OVER)]
+    codes = ["DSC013", "TCS016"] if name == ONCE else codes
+    return {
+        "name": name,
+        "config": configuration(command, TOKENS, TIMING, PENDING),
+        "options": ["--rap-profile=quick", *(f"--rap-requirement={code}" for code in codes)],
+    }
+
+
+@pytest.fixture(scope="module")
+def outcomes() -> dict[str, dict[str, Any]]:
+    """The verdicts at every empty server."""
+    return certify([run_of(name) for name in sorted([ONCE, *LEGITIMATE], key=len)], jobs=4, within=240.0)
+
+
+@pytest.mark.parametrize("name", LEGITIMATE)
+def test_nothing_passes_where_nothing_is_there(name: str, outcomes: dict[str, dict[str, Any]]) -> None:
+    outcome = outcomes[name]
+    assert not outcome["trouble"]
+    passed = {code for code, verdict in outcome["verdicts"].items() if verdict == "pass"}
+    assert passed <= set(LEGITIMATE[name])
+    assert "our own error" not in " ".join(outcome["reasons"].values())
+
+
+def test_a_server_that_does_not_start_again_is_accused_of_nothing(
+    outcomes: dict[str, dict[str, Any]],
+) -> None:
+    assert outcomes[ONCE]["verdicts"] == {"DSC013": "error", "TCS016": "error"}
+    assert "could not be started again" in outcomes[ONCE]["reasons"]["TCS016"]
+
+
+def test_every_requirement_of_the_status_check_is_positive_or_has_a_control() -> None:
+    wanted = {r.code for r in catalogue() if r.code.startswith("TCS")}
+    assert set(CONTROLS) | set(POSITIVE) == wanted
+    assert not set(CONTROLS) & set(POSITIVE)
+
+
+def functions() -> dict[str, tuple[str, set[str]]]:
+    """For each function of the scenarios' modules: its requirement, if it has one, and what it names."""
+    found: dict[str, tuple[str, set[str]]] = {}
+    for path in sorted((place("conformance") / "server").glob("test_*.py")):
+        for node in ast.parse(path.read_text("utf-8")).body:
+            if isinstance(node, ast.FunctionDef):
+                names = {each.id for each in ast.walk(node) if isinstance(each, ast.Name)}
+                found[f"{path.name} {node.name}"] = _code(node), {f"{path.name} {n}" for n in names} | names
+    return found
+
+
+def _code(node: ast.FunctionDef) -> str:
+    for mark in node.decorator_list:
+        if isinstance(mark, ast.Call) and isinstance(mark.args[0], ast.Constant):
+            return str(mark.args[0].value)
+    return ""
+
+
+def reached(start: str, known: dict[str, tuple[str, set[str]]]) -> Iterator[str]:
+    """All that a function names, also through functions of its own module."""
+    waiting, seen = [start], set[str]()
+    while waiting:
+        name = waiting.pop()
+        if name not in seen:
+            seen.add(name)
+            yield name
+            waiting += known[name][1] if name in known else ()
+
+
+def test_each_control_is_made_where_the_registry_says() -> None:
+    known = functions()
+    for code, control in CONTROLS.items():
+        scenarios = [name for name, (judged, _) in known.items() if judged == code]
+        assert scenarios, code
+        for name in scenarios:
+            if "call_life" not in name:
+                assert control.made_by in set(reached(name, known)), (
+                    f"{code}: {name} without {control.made_by}"
+                )
+
+
+def test_random_lives_have_the_general_control() -> None:
+    known = functions()
+    for name, (code, _) in known.items():
+        if "call_life" in name and code:
+            assert "need_answer" in set(reached(name, known)), name
+
+
+def test_no_part_of_the_registry_is_empty() -> None:
+    for texts in ({c: control.what for c, control in CONTROLS.items()}, POSITIVE):
+        assert all(texts.values())
+    assert all(reason for reasons in LEGITIMATE.values() for reason in reasons.values())
