@@ -8,15 +8,14 @@ from __future__ import annotations
 
 import json
 import secrets
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from rap_conformance.evidence import Exchange, Failure, Headers
 from rap_conformance.peers.probe import NOBODY, Credentials, NoAnswer
 from rap_conformance.peers.receiver import Answer, Delivery, Mailbox
-from rap_conformance.scenario import NotApplicable, Record, ServerDied, Trouble, Untested, Violation
+from rap_conformance.scenario import NotApplicable, Record, Recorder, ServerDied, Trouble, Untested, Violation
 from rap_conformance.wire import means_alive
 
 if TYPE_CHECKING:
@@ -87,8 +86,10 @@ class Call:
 Question = tuple[str, Callable[[Call], Exchange]]
 
 
-class Peer:
+class Peer(Recorder):
     """What a scenario may do with the server under test."""
+
+    unanswered = (NoAnswer,)
 
     def __init__(self, session: Session, record: Record) -> None:
         self.session, self.record = session, record
@@ -96,34 +97,6 @@ class Peer:
         self.config = session.config
         timing = session.config.timing
         self.slack, self.grace, self.race = timing.arrival_slack, timing.grace, timing.race_window
-
-    # --- parts of a scenario -------------------------------------------------
-
-    @contextmanager
-    def part(self, title: str) -> Iterator[None]:
-        """One of several things a requirement asks, judged where it can be."""
-        try:
-            yield
-        except Violation as violation:
-            self.record.add(violation)
-            self.record.judged += 1
-        except Untested as missing:
-            self.record.missing.append(f"{title}: {missing}")
-        except NotApplicable as missing:
-            self.record.inapplicable.append(f"{title}: {missing}")
-        except NoAnswer as trouble:
-            self.record.errors.append(f"{title}: {trouble}")
-        else:
-            self.record.judged += 1
-
-    def note(self, text: str) -> None:
-        """Something the report should say that is no finding."""
-        if text not in self.record.notes:
-            self.record.notes.append(text)
-
-    def report(self, violation: Violation) -> None:
-        """Keep a violation and go on."""
-        self.record.add(violation)
 
     # --- plain requests ------------------------------------------------------
 

@@ -8,7 +8,6 @@ is reported; what was observed counts at once.
 from __future__ import annotations
 
 import threading
-import traceback
 from concurrent.futures import Future
 from dataclasses import replace
 
@@ -27,6 +26,8 @@ from rap_conformance.scenario import (
     Trouble,
     Untested,
     Violation,
+    confirmed,
+    our_own,
 )
 from rap_conformance.session import Session
 
@@ -119,17 +120,10 @@ class Runner:
         return None
 
     def _judge(self, requirement: Requirement, function: Function, alone: bool = False) -> Result:
-        first = self._once(requirement, function, alone)
-        if not first.only_absences or self.session.dead or self.session.patience.halted:
-            return first.result()
-        second = self._once(requirement, function, alone)
-        if second.findings:
-            first.notes.append("confirmed by a second run")
-            return first.result()
-        second.notes.append(
-            "a first run missed something by its deadline, a second run did not: not reported"
-        )
-        return second.result()
+        def over() -> bool:
+            return bool(self.session.dead) or self.session.patience.halted
+
+        return confirmed(lambda _: self._once(requirement, function, alone), over)
 
     def _once(self, requirement: Requirement, function: Function, alone: bool) -> Record:
         record = Record(requirement)
@@ -153,11 +147,7 @@ class Runner:
         except (NoAnswer, Trouble, CommandFailed) as trouble:
             record.errors.append(str(trouble))
         except Exception as error:
-            where = traceback.extract_tb(error.__traceback__)[-1]
-            record.errors.append(
-                f"our own error, please report it: {type(error).__name__}: {str(error)[:300]!a} "
-                f"({where.filename.replace(chr(92), '/').rpartition('/')[2]}:{where.lineno})"
-            )
+            record.errors.append(our_own(error))
         record.seconds = self.session.patience.now() - began
         return record
 

@@ -8,7 +8,9 @@ exception is our own error and never accuses the server.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import traceback
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -167,3 +169,61 @@ class Record:
         if self.inapplicable:
             return Verdict.NOT_APPLICABLE, "; ".join(dict.fromkeys(self.inapplicable))
         return Verdict.ERROR, "the scenario judged nothing"
+
+
+class Recorder:
+    """What a peer of either role does with what a scenario finds: keep it in the record."""
+
+    record: Record
+    unanswered: tuple[type[Exception], ...] = ()
+    """Exceptions that leave a part without an answer: an error of that part alone."""
+
+    @contextmanager
+    def part(self, title: str) -> Iterator[None]:
+        """One of several things a requirement asks, judged where it can be."""
+        try:
+            yield
+        except Violation as violation:
+            self.record.add(violation)
+            self.record.judged += 1
+        except Untested as missing:
+            self.record.missing.append(f"{title}: {missing}")
+        except NotApplicable as missing:
+            self.record.inapplicable.append(f"{title}: {missing}")
+        except self.unanswered as trouble:
+            self.record.errors.append(f"{title}: {trouble}")
+        else:
+            self.record.judged += 1
+
+    def note(self, text: str) -> None:
+        """Something the report should say that is no finding."""
+        if text not in self.record.notes:
+            self.record.notes.append(text)
+
+    def report(self, violation: Violation) -> None:
+        """Keep a violation and go on."""
+        self.record.add(violation)
+
+
+def confirmed(attempt: Callable[[int], Record], over: Callable[[], bool]) -> Result:
+    """The result of a scenario: what merely did not happen by a deadline is confirmed by a second attempt.
+
+    `attempt` runs it for the first (0) or second (1) time, `over` says whether the run has ended meanwhile.
+    """
+    first = attempt(0)
+    if not first.only_absences or over():
+        return first.result()
+    second = attempt(1)
+    if second.findings:
+        first.notes.append("confirmed by a second run")
+        return first.result()
+    second.notes.append("a first run missed something by its deadline, a second run did not: not reported")
+    return second.result()
+
+
+def our_own(error: Exception) -> str:
+    """What to say of an exception that no scenario means to raise: it accuses nobody."""
+    where = traceback.extract_tb(error.__traceback__)[-1]
+    file = where.filename.replace("\\", "/").rpartition("/")[2]
+    said = f"{type(error).__name__}: {str(error)[:300]!a}"
+    return f"our own error, please report it: {said} ({file}:{where.lineno})"

@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import re
 import secrets
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future
-from contextlib import contextmanager
 from typing import Any, TypeVar
 
 from rap_conformance.evidence import Exchange
@@ -19,7 +18,7 @@ from rap_conformance.peers.toolserver import Query, ToolServer
 from rap_conformance.runtime.adapter import AdapterSilent, AdapterWrong
 from rap_conformance.runtime.session import RuntimeSession
 from rap_conformance.runtime.state import State, Waiting
-from rap_conformance.scenario import NotApplicable, Record, Untested, Violation
+from rap_conformance.scenario import Record, Recorder, Violation
 
 T = TypeVar("T")
 _PATIENT_BOOT = 2.0
@@ -37,7 +36,7 @@ def fresh(kind: str = "call") -> str:
     return f"rapc-{kind}-{secrets.token_hex(8)}"
 
 
-class RuntimePeer:
+class RuntimePeer(Recorder):
     """What a scenario may do with the runtime under test. `attempt` is 1 when a first run is confirmed."""
 
     def __init__(self, session: RuntimeSession, record: Record, attempt: int = 0) -> None:
@@ -47,32 +46,6 @@ class RuntimePeer:
         """The last callback, as long as the runtime has not shown that it survived it."""
         self._boot: Future[Exchange] | None = None
         self._given: tuple[str, ...] = ()
-
-    # --- parts of a scenario -------------------------------------------------
-
-    @contextmanager
-    def part(self, title: str) -> Iterator[None]:
-        """One of several things a requirement asks, judged where it can be."""
-        try:
-            yield
-        except Violation as violation:
-            self.record.add(violation)
-            self.record.judged += 1
-        except Untested as missing:
-            self.record.missing.append(f"{title}: {missing}")
-        except NotApplicable as missing:
-            self.record.inapplicable.append(f"{title}: {missing}")
-        else:
-            self.record.judged += 1
-
-    def report(self, violation: Violation) -> None:
-        """Keep a violation and go on."""
-        self.record.add(violation)
-
-    def note(self, text: str) -> None:
-        """Something the report should say that is no finding."""
-        if text not in self.record.notes:
-            self.record.notes.append(text)
 
     # --- tool servers and what waits for them --------------------------------
 

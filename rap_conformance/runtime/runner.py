@@ -7,7 +7,6 @@ it ends the run.
 
 from __future__ import annotations
 
-import traceback
 from collections.abc import Callable
 
 from rap_conformance.catalogue import Requirement
@@ -16,7 +15,7 @@ from rap_conformance.peers.patience import Halted
 from rap_conformance.runtime.adapter import AdapterSilent, AdapterTrouble
 from rap_conformance.runtime.peer import RuntimePeer
 from rap_conformance.runtime.session import RuntimeSession
-from rap_conformance.scenario import NotApplicable, Record, Trouble, Untested, Violation
+from rap_conformance.scenario import NotApplicable, Record, Trouble, Untested, Violation, confirmed, our_own
 
 Function = Callable[[RuntimePeer], None]
 
@@ -38,17 +37,10 @@ class RuntimeRunner:
         return found
 
     def _judge(self, requirement: Requirement, function: Function) -> Result:
-        first = self._once(requirement, function, 0)
-        if not first.only_absences or self.session.patience.halted:
-            return first.result()
-        second = self._once(requirement, function, 1)
-        if second.findings:
-            first.notes.append("confirmed by a second run")
-            return first.result()
-        second.notes.append(
-            "a first run missed something by its deadline, a second run did not: not reported"
-        )
-        return second.result()
+        def once(attempt: int) -> Record:
+            return self._once(requirement, function, attempt)
+
+        return confirmed(once, lambda: self.session.patience.halted)
 
     def _once(self, requirement: Requirement, function: Function, attempt: int) -> Record:
         record = Record(requirement)
@@ -72,11 +64,7 @@ class RuntimeRunner:
         except (Halted, Trouble) as trouble:
             record.errors.append(str(trouble))
         except Exception as error:
-            where = traceback.extract_tb(error.__traceback__)[-1]
-            record.errors.append(
-                f"our own error, please report it: {type(error).__name__}: {str(error)[:300]!a} "
-                f"({where.filename.replace(chr(92), '/').rpartition('/')[2]}:{where.lineno})"
-            )
+            record.errors.append(our_own(error))
         record.seconds = self.session.patience.now() - began
         return record
 
