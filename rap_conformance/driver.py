@@ -56,6 +56,7 @@ class Driver:
         self._closed = False
         self._old_handler: Any = None
         self._page: Any = None
+        self._began_early = 0.0
         self.voice: Voice | None = None
 
     @classmethod
@@ -157,6 +158,7 @@ class Driver:
             for item in session.items
             if _REQUIREMENT in item.stash and _overlaps(item)
         ]
+        self._began_early = self.session.patience.now()
         self.runner.start_early(early)
         return (yield)
 
@@ -175,7 +177,8 @@ class Driver:
         if requirement is None:
             return
         if self.voice is not None:
-            self.voice.judging(requirement, len(self.runner.results), len(self.planned))
+            done, planned = len(self.runner.results), len(self.planned)
+            self.voice.judging(requirement, done, planned, self._left(item))
         result = self.runner.result(requirement, item.obj)  # type: ignore[attr-defined]
         if self.session.dead and result.verdict is Verdict.ERROR:
             item.session.shouldstop = "the server is dead"
@@ -186,6 +189,13 @@ class Driver:
         item.user_properties += [("verdict", str(result.verdict)), ("reason", terminal_text(result.reason))]
         if result.verdict is Verdict.ERROR:
             pytest.fail(terminal_text(result.reason), pytrace=False)
+
+    def _left(self, item: pytest.Item) -> float:
+        """Seconds that the calls which were started together still pend, about; 0 for what does not wait."""
+        pending = self.session.config.scenarios.get("pending")
+        if not _overlaps(item) or pending is None or pending.seconds is None:
+            return 0.0
+        return max(0.0, self._began_early + pending.seconds - self.session.patience.now())
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_pyfunc_call(self, pyfuncitem: pytest.Function) -> bool | None:

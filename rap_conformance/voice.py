@@ -12,6 +12,7 @@ from rap_conformance.catalogue import Requirement
 from rap_conformance.evidence import Result, Run, Verdict
 from rap_conformance.reporting import terminal
 from rap_conformance.reporting.safe import terminal_text
+from rap_conformance.reporting.view import area
 
 _COLOURS = {
     Verdict.PASS: "32",
@@ -71,9 +72,12 @@ class Voice:
         if self.verbosity >= 0:
             self.say(f"{planned} requirements against {terminal_text(url)} (profile {profile}, seed {seed})")
 
-    def judging(self, requirement: Requirement, done: int, planned: int) -> None:
-        """What is being judged, or waited for, now."""
-        self.status(f"[{done}/{planned}] {requirement.code} {requirement.name}")
+    def judging(self, requirement: Requirement, done: int, planned: int, left: float = 0.0) -> None:
+        """What is being judged, or waited for, now; `left` is about how many seconds that still takes."""
+        wait = f", about {left:.0f} s left" if left >= 1 else ""
+        self.status(
+            f"[{done}/{planned}] {area(requirement.code)}: {requirement.code} {requirement.name}{wait}"
+        )
 
     def judged(self, result: Result) -> None:
         """One line for one requirement, if it is worth one."""

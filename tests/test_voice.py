@@ -32,7 +32,7 @@ def said(verbosity: int = 0, stream: io.StringIO | None = None) -> str:
     voice = Voice(verbosity, stream)
     voice.begins("http://127.0.0.1:3001", 2, 7, "quick")
     for number, result in enumerate((FAILED, PASSED)):
-        voice.judging(MUST, number, 2)
+        voice.judging(MUST, number, 2, left=3.2)
         voice.judged(result)
     voice.ends(runs.run(FAILED, PASSED), "", "reports")
     return stream.getvalue()
@@ -52,7 +52,8 @@ def test_a_terminal_gets_colours_and_a_status_line(monkeypatch: pytest.MonkeyPat
     monkeypatch.setenv("TERM", "xterm")
     text = said(stream=Terminal())
     assert "\x1b[31;1m" in text
-    assert "[0/2] TCS004" in text
+    assert "[0/2] tool_call_status: TCS004" in text
+    assert "about 3 s left" in text
     monkeypatch.setenv("NO_COLOR", "1")
     assert "\x1b[" not in said(stream=Terminal())
     monkeypatch.setenv("TERM", "dumb")
