@@ -34,6 +34,7 @@ def forgeries(headers: Headers) -> Iterator[Forgery]:
             ("a truncated credential", f"{scheme}{token[:-1]}"),
             ("half of the credential", f"{scheme}{token[:middle]}"),
             ("a lengthened credential", f"{scheme}{token}0"),
+            ("a credential lengthened at its start", f"{scheme}x{token}"),
             ("a credential altered in its middle", f"{scheme}{token[:middle]}{other}{token[middle + 1 :]}"),
             ("a credential altered at its start", f"{scheme}{'A' if token[:1] != 'A' else 'B'}{token[1:]}"),
         ]
