@@ -128,43 +128,55 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def _wanted(config: pytest.Config) -> bool:
     """Whether this run is ours: a target is given, or our scenarios are among the arguments."""
-    if config.getoption("rap_server_url") is not None or config.getoption("rap_server_cmd") is not None:
-        return True
     homes = [_HERE / "conformance", _HERE.parent / "conformance"]
     ours = next((home for home in homes if (home / "requirements").is_dir()), homes[0])
+    if config.getoption("pyargs"):  # in a checkout the scenarios are beside the package, not in it
+        config.args[:] = [str(ours) if name == "rap_conformance" else name for name in config.args]
+    if config.getoption("rap_server_url") is not None or config.getoption("rap_server_cmd") is not None:
+        return True
     for argument in config.args:
-        if config.getoption("pyargs") and argument.split(".")[0] == "rap_conformance":
-            return True
         path = (config.invocation_params.dir / argument.split("::")[0]).resolve()
         if path == ours or ours in path.parents:
+            return True
+        if config.getoption("pyargs") and argument.split(".")[0] == "rap_conformance":
             return True
     return False
 
 
-def _refuse_misleading_path(config: pytest.Config) -> None:
-    """Refuse `--rap-report-dir /a/path`: before plugins are loaded, pytest takes the path for its root."""
+def _joined(config: pytest.Config) -> list[str] | None:
+    """The arguments with `--rap-config=/a/path` for `--rap-config /a/path`; None if nothing went wrong.
+
+    Before plugins are loaded, pytest does not know our options, takes a path after one for something to be
+    tested and looks there for its root and its settings, not where it was started.
+    """
     here = config.invocation_params.dir.resolve()
-    for name in ("rap_report_dir", "rap_config"):
-        value = config.getoption(name)
-        alone = value is not None and str(value) in map(str, config.invocation_params.args)
-        settings = ("pytest.ini", ".pytest.ini", "pyproject.toml", "tox.ini", "setup.cfg")
-        missed = config.inipath is None and any(
-            (folder / name).is_file() for folder in (here, *here.parents) for name in settings
-        )
-        elsewhere = config.rootpath != here and config.rootpath not in here.parents
-        if alone and (elsewhere or missed):
-            option = "--" + name.replace("_", "-")
-            raise pytest.UsageError(
-                f"{option}: pytest took {str(value)!a} for the root of its tests; "
-                f"write it with an equals sign: {option}={value}"
-            )
+    settings = ("pytest.ini", ".pytest.ini", "pyproject.toml", "tox.ini", "setup.cfg")
+    missed = config.inipath is None and any(
+        (folder / name).is_file() for folder in (here, *here.parents) for name in settings
+    )
+    if not missed and (config.rootpath == here or config.rootpath in here.parents):
+        return None
+    given = [str(argument) for argument in config.invocation_params.args]
+    joined = list[str]()
+    for argument in given:
+        if joined and joined[-1] in ("--rap-config", "--rap-report-dir", "--rap-baseline"):
+            joined[-1] += f"={argument}"
+        else:
+            joined.append(argument)
+    return joined if joined != given else None
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_cmdline_main(config: pytest.Config) -> int | pytest.ExitCode | None:
+    """Start again if a path among our options has misled pytest; see `_joined`."""
+    joined = _joined(config)
+    return None if joined is None else pytest.main(joined, plugins=config.invocation_params.plugins)
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
     """Refuse bad input in one line, and set up the run if this is one of ours."""
     config.addinivalue_line("markers", "rap(code): the scenario of a RAP requirement")
-    _refuse_misleading_path(config)
     if not _wanted(config) or config.getoption("help", False) or hasattr(config, "workerinput"):
         return
     from rap_conformance.driver import Driver

@@ -90,10 +90,27 @@ def test_bad_input_in_the_checkout_is_one_line_and_exit_4(
     assert not os.listdir(tmp_path)
 
 
-def test_a_separate_path_that_pytest_takes_for_its_root_is_refused(tmp_path: Path) -> None:
-    done = pytest_in(ROOT, "-p", "no:cacheprovider", "--rap-report-dir", str(tmp_path))
-    assert done.returncode == 4, done.stdout + done.stderr
-    assert "equals sign" in done.stderr
+def test_a_separate_path_does_not_mislead_pytest_about_its_root(tmp_path: Path) -> None:
+    only = ("-p", "no:cacheprovider", "--rap-requirement", "DSC001")
+    done = pytest_in(ROOT, *only, "--rap-report-dir", str(tmp_path))
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert f"rootdir: {ROOT}" in done.stdout.splitlines()
+    assert "1 passed" in done.stdout
+    assert (tmp_path / "report.json").exists()
+
+
+@pytest.mark.parametrize("package", ["rap_conformance", "conformance.server"])
+def test_a_separate_configuration_in_a_project_of_ones_own(package: str, tmp_path: Path) -> None:
+    project = tmp_path / "project"
+    project.mkdir()
+    (project / "pytest.ini").write_text("[pytest]\naddopts = -q\n")
+    (tmp_path / "rap.toml").write_text("")
+    url = f"http://127.0.0.1:{unused_port()}"
+    arguments = ("--pyargs", package, "--server-url", url, "--rap-config", str(tmp_path / "rap.toml"))
+    done = pytest_in(project, *arguments, PYTHONPATH=str(ROOT))
+    assert done.returncode == 6, done.stdout + done.stderr
+    assert "nobody answers" in done.stdout
+    assert "rootdir" not in done.stdout, "its own settings were not read"
 
 
 def test_the_embedded_server_under_plain_pytest(tmp_path: Path) -> None:
