@@ -8,6 +8,7 @@ call alone, and shown as the shortest sequence that was found.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -155,13 +156,22 @@ def live(peer: Peer, life: Life) -> Lived:
         )
     for _ in range(life.after):
         ask(call)
-    deliveries = [_delivered(life, delivery) for delivery in call.deliveries]
-    everything = sorted([*seen, *filter(None, deliveries)], key=lambda each: each.start)
-    return Lived(life, call, tuple(everything))
+    return Lived(life, call, in_order(call, seen))
 
 
-def _delivered(life: Life, delivery: Delivery) -> Seen | None:
-    subscribing = life.kind in {"subscription", "final"}
+def in_order(call: Call, seen: Iterable[Seen]) -> tuple[Seen, ...]:
+    """What was done to a call and what came of it, in order of time."""
+    deliveries = filter(None, (_delivered(call.kind, delivery) for delivery in call.deliveries))
+    return tuple(sorted([*seen, *deliveries], key=lambda each: each.start))
+
+
+def told(counts: Counter[tuple[State, Event]]) -> str:
+    """How often each transition was taken, in words."""
+    return ", ".join(f"{state} --{event}: {count}" for (state, event), count in sorted(counts.items()))
+
+
+def _delivered(kind: str, delivery: Delivery) -> Seen | None:
+    subscribing = kind in {"subscription", "final"}
     if delivery.type == "subscription_event":
         event = Event.FINAL if delivery.final else Event.EVENT
     elif delivery.type != "tool_result":
@@ -188,8 +198,8 @@ def run(peer: Peer) -> Lives:
     with ThreadPoolExecutor(SIDES) as sides:
         lived = list(sides.map(lambda life: live(peer, life), lives))
     # One life for the report's picture: the one with most to show.
-    told = max(lived, key=lambda one: (len({each.event for each in one.seen}), len(one.seen)))
-    peer.session.life = [each.exchange for each in told.seen]
+    richest = max(lived, key=lambda one: (len({each.event for each in one.seen}), len(one.seen)))
+    peer.session.life = [each.exchange for each in richest.seen]
     edges = Edges(peer.slack, peer.grace, peer.race)
     counts: Counter[tuple[State, Event]] = Counter()
     breaks: dict[tuple[str, str], tuple[Break, Lived]] = {}
@@ -197,7 +207,7 @@ def run(peer: Peer) -> Lives:
         counts += lifecycle.executed(one.seen)
         if (found := lifecycle.judge(one.seen, edges)) and (found.code, found.case) not in breaks:
             breaks[found.code, found.case] = shorter(peer, found, one, edges)
-    lacking = tuple(lifecycle.lacking(counts, least, restarts=False))
+    lacking = tuple(lifecycle.lacking(counts, least, lifecycle.TRANSITIONS.keys() - lifecycle.RESTARTS))
     return Lives(tuple(breaks.values()), counts, lacking, len(lived))
 
 

@@ -7,7 +7,7 @@ Serves "Tool Call Status Check", section "Query Semantics", with "Tool Cancellat
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
@@ -89,7 +89,7 @@ CODES: dict[State, str] = {
 }
 """The requirement that a wrong answer in a state breaks."""
 
-MAY_HAPPEN = frozenset(
+RESTARTS = frozenset(
     {(State.PENDING, Event.RESTART), (State.SUBSCRIBED, Event.RESTART), (State.INTERRUPTED, Event.ASK)}
 )
 """Transitions that need a server which the suite may restart."""
@@ -235,10 +235,10 @@ def _second_result(seen: Sequence[Seen]) -> Break | None:
     return None
 
 
-def lacking(counts: Counter[tuple[State, Event]], least: int, restarts: bool) -> Iterable[str]:
-    """Transitions that were taken less than `least` times, in words."""
+def lacking(
+    counts: Counter[tuple[State, Event]], least: int, wanted: Collection[tuple[State, Event]]
+) -> Iterable[str]:
+    """The wanted transitions that were taken less than `least` times, in words."""
     for (state, event), after in TRANSITIONS.items():
-        if (state, event) in MAY_HAPPEN and not restarts:
-            continue
-        if counts[state, event] < least:
+        if (state, event) in wanted and counts[state, event] < least:
             yield f"{state} --{event}--> {after}: {counts[state, event]}"

@@ -144,7 +144,10 @@ class Runner:
             self._bury(record, death, alone)
         except Halted as halted:
             record.errors.append(self.session.dead or str(halted))
-        except (NoAnswer, Trouble, CommandFailed) as trouble:
+        except CommandFailed as failed:  # nobody is left to ask, and no later input gets the blame
+            self.session.dead = self.session.dead or f"the server could not be started again: {failed}"
+            record.errors.append(self.session.dead)
+        except (NoAnswer, Trouble) as trouble:
             record.errors.append(str(trouble))
         except Exception as error:
             record.errors.append(our_own(error))

@@ -168,7 +168,7 @@ def test_discovery(peer: Peer) -> None:
     manifest = answer.json()
     assert (answer.status_code, answer.headers["content-type"]) == (200, "application/json")
     assert manifest["endpoint"] == peer.base + "/invoke"
-    assert [tool["name"] for tool in manifest["tools"]] == ["echo", "wait", "watch"]
+    assert [tool["name"] for tool in manifest["tools"]] == ["echo", "wait", "watch", "time"]
     for tool in manifest["tools"]:
         jsonschema.Draft202012Validator.check_schema(tool["inputSchema"])
         assert tool["inputSchema"]["additionalProperties"] is False

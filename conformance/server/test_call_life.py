@@ -21,10 +21,7 @@ def report_share(peer: Peer, code: str) -> None:
         for found, lived in lives.breaks:
             if found.code == code:
                 peer.report(call_life.violation(found, lived))
-        taken = ", ".join(
-            f"{state} --{event}: {count}" for (state, event), count in sorted(lives.counts.items())
-        )
-        peer.note(f"{lives.number} random lives; transitions taken: {taken}")
+        peer.note(f"{lives.number} random lives; transitions taken: {call_life.told(lives.counts)}")
         if lives.lacking:
             peer.note(f"transitions taken too seldom: {'; '.join(lives.lacking)}")
 

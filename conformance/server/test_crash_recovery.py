@@ -5,11 +5,15 @@ Specification: "Tool Call Status Check", introduction; "Protocol Lifecycle", "St
 
 from __future__ import annotations
 
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from urllib.parse import urlsplit
 
+from rap_conformance import call_life, lifecycle
 from rap_conformance.controls import need_alive
 from rap_conformance.evidence import Exchange, Failure
+from rap_conformance.lifecycle import Event, Seen, State
 from rap_conformance.peer import JSON, Call, Peer, encode, fresh
 from rap_conformance.peers.supervisor import CommandFailed, listens
 from rap_conformance.scenario import Trouble, Untested, Violation, scenario
@@ -26,29 +30,57 @@ def need_control(peer: Peer) -> None:
 def test_lost_calls_not_alive(peer: Peer) -> None:
     """After a kill and a restart: alive exactly for what then delivers."""
     need_control(peer)
+    least = call_life.LEAST[peer.session.options.profile]
     calls: list[Call] = []
-    with peer.part("pending calls"):
-        calls += [peer.invoke("pending") for _ in range(2)]
-    with peer.part("subscriptions"):
-        subscription = peer.invoke("subscription")
-        peer.need_result(subscription)
-        peer.session.fire()
-        subscription.mailbox.until(lambda _: subscription.events, peer.grace)
-        calls.append(subscription)
-    if not calls:
-        raise Untested("nothing could be started that a crash would interrupt")
-    known = [means_alive(peer.ask_about(call)) for call in calls]
-    if not all(known):
-        peer.note("a call that was asked about right before the crash was not alive")
-    if any(call.result for call in calls if call.kind == "pending"):
-        raise Untested("the pending call ended before the crash; configure scenario.pending to last longer")
-    peer.session.restart()
-    restarted = peer.patience.now()
-    answers = {call.id: peer.ask_about(call) for call in calls}
+    with ThreadPoolExecutor(call_life.SIDES) as sides:
+        with peer.part("subscriptions"):
+            opened = list(sides.map(lambda _: subscribe(peer), range(least)))
+            peer.session.fire()
+            list(sides.map(lambda call: call.mailbox.until(lambda _: call.events, peer.grace), opened))
+            calls += opened
+        with peer.part("pending calls"):
+            calls += sides.map(lambda _: peer.invoke("pending"), range(least))
+        if not calls:
+            raise Untested("nothing could be started that a crash would interrupt")
+        known = [means_alive(peer.ask_about(call)) for call in (calls[0], calls[-1])]
+        if not all(known):
+            peer.note("a call that was asked about right before the crash was not alive")
+        interrupted = [call for call in calls if call.kind != "pending" or not call.results]
+        if calls[-1].kind == "pending" and interrupted[-1:] != calls[-1:]:
+            raise Untested("the pending calls ended before the crash; let scenario.pending last longer")
+        peer.session.restart()
+        restarted = peer.patience.now()
+        answers = list(sides.map(peer.ask_about, interrupted))
     peer.session.fire()
-    for call in calls:
-        judge_recovery(peer, call, answers[call.id], restarted)
+    for call, answer in zip(interrupted, answers, strict=True):
+        judge_recovery(peer, call, answer, restarted)
     need_alive(any(known), "a call, right before the crash,")
+    count_restarts(peer, interrupted, answers, restarted, least)
+
+
+def subscribe(peer: Peer) -> Call:
+    """A subscription that was confirmed."""
+    call = peer.invoke("subscription")
+    peer.need_result(call)
+    return call
+
+
+def count_restarts(
+    peer: Peer, calls: list[Call], answers: list[Exchange], restarted: float, least: int
+) -> None:
+    """Note how often the table's transitions were taken, and which too seldom."""
+    counts: Counter[tuple[State, Event]] = Counter()
+    for call, answer in zip(calls, answers, strict=True):
+        assert call.exchange is not None
+        seen = [
+            Seen(Event.INVOKE, call.sent, call.acknowledged, call.exchange),
+            Seen(Event.RESTART, restarted, restarted, answer),
+            Seen(Event.ASK, answer.started, answer.ended, answer, means_alive(answer)),
+        ]
+        counts += lifecycle.executed(call_life.in_order(call, seen))
+    peer.note(f"{len(calls)} calls lived through a crash; transitions taken: {call_life.told(counts)}")
+    if lacking := list(lifecycle.lacking(counts, least, lifecycle.RESTARTS)):
+        peer.note(f"transitions taken too seldom: {'; '.join(lacking)}")
 
 
 def judge_recovery(peer: Peer, call: Call, exchange: Exchange, restarted: float) -> None:
@@ -58,22 +90,22 @@ def judge_recovery(peer: Peer, call: Call, exchange: Exchange, restarted: float)
         return next((d for d in call.deliveries if d.arrived > restarted), None)
 
     what = "a pending call" if call.kind == "pending" else "a subscription"
+    # Work that is begun anew at the start ends that much later than work that goes on.
     lasts = (
-        peer.session.tool("pending").seconds or 0.0 if call.kind == "pending" else interval(call) * 4 + 1.0
-    )
+        (peer.session.tool("pending").seconds or 0.0) if call.kind == "pending" else interval(call) * 4
+    ) + 1.0
     if means_alive(exchange):
-        if not call.mailbox.until(lambda _: delivered(), lasts + peer.grace):
+        within = lasts + peer.grace
+        if not call.mailbox.until(lambda _: delivered(), left(peer, restarted + within)):
             raise Violation(
                 f"a callback after the restart, or `alive: false`, for {what}",
-                f"`alive: true`, and nothing within {lasts + peer.grace:.0f} s",
+                f"`alive: true`, and nothing within {within:.0f} s",
                 exchange,
                 case=f"{what} that was lost is alive",
                 absence=True,
             )
         return
-    # Work that is begun anew at the start ends that much later than work that goes on.
-    left = max(0.0, restarted + lasts + 1.0 - peer.patience.now()) if call.kind == "pending" else lasts
-    call.mailbox.until(lambda _: late(peer, call, exchange), left)
+    call.mailbox.until(lambda _: late(peer, call, exchange), left(peer, restarted + lasts))
     if found := late(peer, call, exchange):
         raise Violation(
             f"`alive: true` for {what} that goes on",
@@ -82,6 +114,11 @@ def judge_recovery(peer: Peer, call: Call, exchange: Exchange, restarted: float)
             call.deliveries[-1].exchange,
             case=f"{what} that goes on is not alive",
         )
+
+
+def left(peer: Peer, until: float) -> float:
+    """Seconds until a moment of the run; 0 if it is past."""
+    return max(0.0, until - peer.patience.now())
 
 
 def late(peer: Peer, call: Call, exchange: Exchange) -> float | None:
@@ -111,8 +148,7 @@ def test_ready_first(peer: Peer) -> None:
         lambda: listens(parts.hostname or "", parts.port or 80) or not supervisor.running, 30.0, every=0.005
     )
     if not open_at or not supervisor.running:
-        peer.session.dead = "the server could not be started again"  # so that no later input gets the blame
-        raise CommandFailed("did not start again: " + supervisor.output()[-200:])
+        raise CommandFailed(supervisor.output()[-200:].strip() or "it said nothing")
     first = probe.send("GET", facts.discovery_url, patient=False)
     try:
         box = peer.session.receiver.mailbox()

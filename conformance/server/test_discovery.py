@@ -227,10 +227,12 @@ def test_input_schema_valid(peer: Peer) -> None:
 @scenario("DSC009")
 def test_closed_when_empty(peer: Peer) -> None:
     """A tool without parameters allows only the empty object."""
+    judged = 0
     for title, tool, exchange in need_tools(peer):
         declared = tool.get("inputSchema")
         if not isinstance(declared, dict) or not takes_nothing(declared):
             continue
+        judged += 1
         if not closed(declared):
             peer.report(
                 wrong(
@@ -240,6 +242,8 @@ def test_closed_when_empty(peer: Peer) -> None:
                     "a tool without parameters",
                 )
             )
+    if not judged:
+        raise NotApplicable("every tool has parameters")
 
 
 def takes_nothing(declared: dict[str, Any]) -> bool:
@@ -307,12 +311,18 @@ def english(kind: type) -> str:
 @scenario("DSC011")
 def test_custom_annotations_namespaced(peer: Peer) -> None:
     """Annotation keys of one's own carry some namespace."""
+    judged = 0
     for title, tool, exchange in need_tools(peer):
         annotations = tool.get("annotations")
         for key in annotations if isinstance(annotations, dict) else ():
-            if key not in ANNOTATIONS and not NAMESPACED.fullmatch(key):
+            if key in ANNOTATIONS:
+                continue
+            judged += 1
+            if not NAMESPACED.fullmatch(key):
                 what = f"{title}: {key!a:.60}"
                 peer.report(wrong("a namespace, such as `x-company-…`", what, exchange, "an annotation key"))
+    if not judged:
+        raise NotApplicable("no tool has an annotation of one's own")
 
 
 @scenario("DSC012")
