@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import os
-import signal
 import threading
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from types import FrameType
 from typing import Any
 
 import pytest
@@ -30,6 +28,7 @@ from rap_conformance.reporting.safe import terminal_text
 from rap_conformance.runner import Runner
 from rap_conformance.scenario import Record, ServerDied, scenario_of
 from rap_conformance.session import Session
+from rap_conformance.signals import Signals
 from rap_conformance.voice import Voice
 
 _STAGES = list(Stage)
@@ -54,7 +53,7 @@ class Driver:
         self.refusal = ""
         self._lock = threading.Lock()
         self._closed = False
-        self._old_handler: Any = None
+        self._signals = Signals()
         self._page: Any = None
         self._began_early = 0.0
         self.voice: Voice | None = None
@@ -83,6 +82,7 @@ class Driver:
                 config.option.htmlpath = str(request.report_dir / "report.html")
                 config.option.self_contained_html = True
                 config.option.css = [*(getattr(config.option, "css", None) or []), str(html.CSS_FILE)]
+        driver._signals.defer()
         return driver
 
     # --- collection ----------------------------------------------------------
@@ -124,9 +124,9 @@ class Driver:
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> Any:
         """Start the peers, look the server over, start what mostly waits; then pytest's own loop."""
+        self._signals.interrupt()
         if session.config.option.collectonly or not self.planned:
             return (yield)
-        self._old_handler = _terminate_like_interrupt()
         options = self.request.options
         if not self.config.pluginmanager.has_plugin("terminalreporter"):
             # `check` turns pytest's own reporter off and lets us speak.
@@ -379,9 +379,7 @@ class Driver:
             self._closed = True
         self.session.patience.halt()
         self.session.close()
-        if self._old_handler is not None:
-            with contextlib.suppress(ValueError):
-                signal.signal(signal.SIGTERM, self._old_handler)
+        self._signals.restore()
 
     # --- pytest-html ---------------------------------------------------------
 
@@ -427,14 +425,3 @@ def _overlaps(item: pytest.Item) -> bool:
 
 def _extra(content: str) -> dict[str, Any]:
     return {"name": None, "format_type": "html", "content": content, "mime_type": None, "extension": None}
-
-
-def _terminate_like_interrupt() -> Any:
-    """Let SIGTERM end the run like Ctrl-C does, so that reports are written; gives the handler before."""
-    if threading.current_thread() is not threading.main_thread():
-        return None
-
-    def handler(signum: int, _: FrameType | None) -> None:
-        raise KeyboardInterrupt(f"signal {signum}")
-
-    return signal.signal(signal.SIGTERM, handler)

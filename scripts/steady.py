@@ -2,7 +2,7 @@
 
 Certifies the reference server N times as a user would and compares every verdict with the first run's: two
 fifths idle, three tenths with every core kept busy, three tenths against the reference with late answers
-(`fixtures/servers/delayed.py`). Run number n has the seed S + n, so that generated inputs differ as well.
+(`fixtures/servers/varied.py`). Run number n has the seed S + n, so that generated inputs differ as well.
 With `--mutants K` every mutant is certified K times too. Exit 1 if anything differs.
 """
 
@@ -80,8 +80,15 @@ def command(condition: str, folder: Path, seed: int) -> list[str]:
 def late_configuration(folder: Path) -> str:
     """The embedded server's configuration for the server with late answers."""
     tokens = [secrets.token_urlsafe(24) for _ in range(2)]
-    words = [sys.executable, "-m", "fixtures.servers.delayed", "--port", "{port}", "--prefix", "/rap"]
-    words += ["--state", str(folder / "state.db"), "--rate-limit", str(EMBEDDED_RATE_LIMIT)]
+    words = [sys.executable, "-m", "fixtures.servers.varied", "--late", "--port", "{port}"]
+    words += [
+        "--prefix",
+        "/rap",
+        "--state",
+        str(folder / "state.db"),
+        "--rate-limit",
+        str(EMBEDDED_RATE_LIMIT),
+    ]
     words += [word for token in tokens for word in ("--token", token)]
     tables = {
         "server": {"command": shlex.join(words), "prefix": "/rap"},
@@ -176,7 +183,7 @@ def steady_mutants(times: int, seed: int, jobs: int) -> tuple[int, int]:
             now = Outcome(outcome.verdicts, outcome.reasons, outcome.seconds, outcome.trouble)
             same += compare(f"mutant {name} time {round_ + 1}", first.setdefault(name, now), now)
 
-        detection.run_all(subjects, seed, jobs, tell)
+        detection.run_all(subjects, seed + round_, jobs, tell)
     return same, times * len(subjects)
 
 

@@ -101,8 +101,9 @@ def test_nobody_there_is_exit_6_without_a_pass_and_without_stale_reports(tmp_pat
     assert (reports / "mine.txt").read_text() == "not yours"
 
 
+@pytest.mark.parametrize("after", [0.0, 0.3, 1.5], ids="after {} s".format)
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["SIGINT", "SIGTERM"])
-def test_an_interrupted_run_writes_its_reports(number: signal.Signals, tmp_path: Path) -> None:
+def test_an_interrupted_run_writes_its_reports(number: signal.Signals, after: float, tmp_path: Path) -> None:
     port = unused_port()
     server = subprocess.Popen(command("serve", "--port", str(port)), env=environment())
     try:
@@ -121,7 +122,7 @@ def test_an_interrupted_run_writes_its_reports(number: signal.Signals, tmp_path:
         while not report.exists() and time.monotonic() < deadline:
             time.sleep(0.02)
         assert json.loads(report.read_text())["verdict"] == "incomplete", "said before anything was judged"
-        time.sleep(1.0)  # somewhere in the middle: where exactly decides nothing
+        time.sleep(after)  # somewhere before or in the middle: where exactly decides nothing
         running.send_signal(number)
         out, err = running.communicate(timeout=30)
         assert running.returncode == 7, out + err

@@ -242,11 +242,13 @@ def test_a_server_killed_mid_run_is_incomplete_and_said_once(tmp_path: Path) -> 
         stdout=subprocess.PIPE,
         text=True,
     )
+    assert running.stdout is not None
+    said = running.stdout.readline()  # when it begins
     time.sleep(3.0)  # somewhere in the middle: where exactly decides nothing
     server.kill()
     server.wait(10)
     out, _ = running.communicate(timeout=60)
-    assert running.returncode == 7, out
+    assert running.returncode == 7, said + out
     report = json.loads((tmp_path / "reports" / "report.json").read_text("utf-8"))
     assert report["verdict"] == "incomplete"
     assert report["counts"]["fail"] == 0

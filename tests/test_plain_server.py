@@ -1,13 +1,9 @@
-"""The plain server: correct in its own odd way; and the suite accuses no variant of either reference.
-
-Certifying takes its time: by default one whole run and a few short ones; RAPC_SLOW=1 runs all variants whole.
-"""
+"""The plain server: correct in its own odd way. Whether the suite thinks so too: test_references.py."""
 
 from __future__ import annotations
 
 import contextlib
 import json
-import os
 import socket
 import subprocess
 import sys
@@ -23,13 +19,11 @@ from urllib.parse import urlsplit
 import pytest
 
 from rap_conformance.places import place
-from tests.support import QUICK, Outcome, command, environment, run, unused_port
+from tests.support import environment, unused_port
 
 FILE = place("fixtures") / "servers" / "plain" / "server.py"
 TOKENS = ("plain-Token-of-one-4711", "plain-Token-of-two-0815")
 OURS = {"Authorization": f"Bearer {TOKENS[0]}", "Content-Type": "application/json"}
-SLOW = bool(os.environ.get("RAPC_SLOW"))
-slow = pytest.mark.skipif(not SLOW, reason="takes minutes: RAPC_SLOW=1")
 
 
 # --- the server by hand ----------------------------------------------------------
@@ -349,179 +343,3 @@ def test_silent_receivers_do_not_hold_up_others(plain: Plain) -> None:
         plain.invoke(box.url, "say", {"phrase": "x"}, "heard")
         box.until(1)
         assert time.monotonic() - began < 3.0
-
-
-# --- the server as the suite sees it -----------------------------------------------
-
-
-SECONDS = 2.0
-PLAIN_SCENARIOS = """
-[scenario.quick]
-operation = "say"
-arguments = {{ phrase = "hello {{canary}}" }}
-[scenario.pending]
-operation = "sleep_for"
-arguments = {{ secs = {seconds}, remark = "{{canary}}" }}
-seconds = {seconds}
-[scenario.subscription]
-operation = "ticker"
-arguments = {{ every = {interval}, label = "{{canary}}" }}
-final_arguments = {{ every = {interval}, times = 2 }}
-"""
-REFERENCE_SCENARIOS = """
-[scenario.quick]
-operation = "echo"
-arguments = {{ text = "hello {{canary}}" }}
-[scenario.pending]
-operation = "wait"
-arguments = {{ seconds = {seconds}, text = "waited {{canary}}" }}
-seconds = {seconds}
-[scenario.subscription]
-operation = "watch"
-arguments = {{ interval = {interval} }}
-final_arguments = {{ interval = {interval}, count = 2 }}
-"""
-SOME = [f"--requirement={code}" for code in ("DSC*", "TCS00[1235]", "TCS017", "TCS023")]
-"""What is looked at in the short runs: forms, the prefix, and a pending call's life."""
-
-
-def write_config(folder: Path, scenarios: str, seconds: float, prefix: str = "") -> str:
-    """A configuration with everything there is to configure."""
-    text = f"""
-[server]
-{f'prefix = "{prefix}"' if prefix else ""}
-[features]
-status = true
-subscription = true
-[auth]
-headers = {{ Authorization = "Bearer {TOKENS[0]}" }}
-[auth.other]
-headers = {{ Authorization = "Bearer {TOKENS[1]}" }}
-[timing]
-grace = 10.0
-""" + scenarios.format(seconds=seconds, interval=seconds / 8)
-    file = folder / "target.toml"
-    file.write_text(text, "utf-8")
-    return str(file)
-
-
-def without_accusation(outcome: Outcome, untested: set[str] | None = None) -> Outcome:
-    """Nothing is held against the server, and nothing stays untested but what is named (None: whatever)."""
-    shown = [
-        f"{entry['code']} {entry['verdict']}: {entry['reason']}"
-        for entry in outcome.report["requirements"]
-        if entry["verdict"] not in {"pass", "not-applicable"}
-    ]
-    verdicts = outcome.verdicts()
-    assert not set(verdicts.values()) & {"fail", "warn", "advice", "error", "known"}, "\n".join(shown)
-    if untested is not None:
-        assert {code for code, verdict in verdicts.items() if verdict == "untested"} == untested, shown
-    assert outcome.exit == 0, outcome.out[-2000:] + outcome.err[-2000:]
-    return outcome
-
-
-def certify_plain(
-    folder: Path, *options: str, prefix: str = "/p", seconds: float = SECONDS, check: tuple[str, ...] = ()
-) -> Outcome:
-    """Let the suite start and judge a plain server."""
-    words = [f'"{sys.executable}" "{FILE}" --port {{port}} --state "{folder / "state"}"']
-    words += [f"--token {token}" for token in TOKENS] + [f"--prefix {prefix}"] * bool(prefix)
-    config = write_config(folder, PLAIN_SCENARIOS, seconds, prefix)
-    command_line = " ".join([*words, *options])
-    return run(folder, "check", "--server-cmd", command_line, "--config", config, *QUICK, *check, within=400)
-
-
-def certify_reference(
-    folder: Path, *options: str, prefix: str = "", seconds: float = SECONDS, check: tuple[str, ...] = ()
-) -> Outcome:
-    """The same for the first reference."""
-    words = [f'"{sys.executable}" -m rap_conformance serve --port {{port}} --state "{folder / "state"}"']
-    words += [f"--token {token}" for token in TOKENS] + [f"--prefix {prefix}"] * bool(prefix)
-    config = write_config(folder, REFERENCE_SCENARIOS, seconds, prefix)
-    command_line = " ".join([*words, *options])
-    return run(folder, "check", "--server-cmd", command_line, "--config", config, *QUICK, *check, within=400)
-
-
-def part(everything: set[str]) -> tuple[tuple[str, ...], set[str] | None]:
-    """What to judge and what may stay untested: all of it, or in a short run some."""
-    return ((), everything) if SLOW else (tuple(SOME), everything & {"DSC013"})
-
-
-def test_the_plain_server_is_conformant(tmp_path: Path) -> None:
-    outcome = without_accusation(certify_plain(tmp_path), set())
-    assert outcome.report["verdict"] == "conformant"
-    assert {code for code, verdict in outcome.verdicts().items() if verdict == "not-applicable"} == {"DSC014"}
-
-
-def test_the_plain_server_on_ipv6_without_prefix_and_with_a_charset(tmp_path: Path) -> None:
-    check, untested = part({"DSC013", "TCS016"})
-    config = write_config(tmp_path, PLAIN_SCENARIOS, SECONDS)
-    with Plain("--port", "0", "--prefix", "/six/", host="::1") as refused:
-        assert refused.process.wait(10) == 2, "a prefix does not end with a slash"
-    with Plain("--port", "0", "--charset", host="::1") as server:
-        assert server.url == f"http://[::1]:{server.port}"
-        target = ("--server-url", server.url, "--callback-bind", "[::1]:0", "--config", config)
-        outcome = run(tmp_path, "check", *target, *QUICK, *check, within=120)
-    assert without_accusation(outcome, untested).verdicts()["TCS017"] == "not-applicable"
-
-
-def test_the_reference_on_ipv6(tmp_path: Path) -> None:
-    check, untested = part({"DSC013", "TCS016"})
-    config = write_config(tmp_path, REFERENCE_SCENARIOS, SECONDS)
-    port = unused_port()
-    words = ["serve", "--host", "::1", "--port", str(port), "--prefix", "/six", "--rate-limit", "450"]
-    words += [word for token in TOKENS for word in ("--token", token)]
-    with subprocess.Popen(command(*words), cwd=tmp_path, env=environment()) as process:
-        try:
-            assert wait(lambda: _listens("::1", port), 20.0)
-            target = ("--server-url", f"http://[::1]:{port}/six", "--callback-bind", "[::1]:0")
-            outcome = run(tmp_path, "check", *target, "--config", config, *QUICK, *check, within=120)
-        finally:
-            process.terminate()
-    without_accusation(outcome, untested)
-
-
-def _listens(host: str, port: int) -> bool:
-    try:
-        with socket.create_connection((host, port), timeout=1):
-            return True
-    except OSError:
-        return False
-
-
-@slow
-def test_the_plain_server_started_by_the_suite_without_prefix_and_with_a_charset(tmp_path: Path) -> None:
-    without_accusation(certify_plain(tmp_path, "--charset", prefix=""), set())
-
-
-@slow
-def test_the_reference_behind_a_prefix_and_without_one(tmp_path: Path) -> None:
-    for prefix in ("", "/a/b"):
-        folder = tmp_path / f"under{prefix.replace('/', '-')}"
-        folder.mkdir()
-        without_accusation(certify_reference(folder, "--rate-limit", "450", prefix=prefix), set())
-
-
-@slow
-def test_the_plain_server_with_100_ms_of_latency(tmp_path: Path) -> None:
-    without_accusation(certify_plain(tmp_path, "--latency-ms", "100", seconds=6.0), set())
-
-
-@slow
-@pytest.mark.parametrize("certify", [certify_plain, certify_reference])
-def test_a_tight_limit(certify: Callable[..., Outcome], tmp_path: Path) -> None:
-    # Without the scenarios that ask most: at 12 questions a second they and others would starve.
-    check = tuple(f"--requirement={code}" for code in ("TCS00[1-46-8]", "TCS01[0279]", "TCS02[036-9]"))
-    without_accusation(certify(tmp_path, "--rate-limit", "60", seconds=6.0, check=check))
-
-
-@slow
-def test_the_verdicts_are_the_same_with_both_cores_busy(tmp_path: Path) -> None:
-    spin = "import time\nend = time.time() + 90\nwhile time.time() < end: pass"
-    busy = [subprocess.Popen([sys.executable, "-c", spin]) for _ in range(os.cpu_count() or 2)]
-    try:
-        without_accusation(certify_plain(tmp_path), set())
-    finally:
-        for process in busy:
-            process.kill()
-            process.wait()

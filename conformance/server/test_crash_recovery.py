@@ -31,6 +31,10 @@ def test_lost_calls_not_alive(peer: Peer) -> None:
     """After a kill and a restart: alive exactly for what then delivers."""
     need_control(peer)
     least = call_life.LEAST[peer.session.options.profile]
+    over: list[Call] = []
+    for kind in ("quick", "final"):
+        with peer.part(f"a {kind} call that was over"):
+            over.append(ended(peer, kind))
     calls: list[Call] = []
     with ThreadPoolExecutor(call_life.SIDES) as sides:
         with peer.part("subscriptions"):
@@ -51,11 +55,32 @@ def test_lost_calls_not_alive(peer: Peer) -> None:
         peer.session.restart()
         restarted = peer.patience.now()
         answers = list(sides.map(peer.ask_about, interrupted))
+    for call in over:
+        if means_alive(again := peer.ask_about(call)):
+            peer.report(
+                Violation(
+                    "`alive: false`, as before the crash",
+                    "`alive: true` for a call that had ended",
+                    again,
+                    case=f"a {call.kind} call that was over is alive again",
+                )
+            )
     peer.session.fire()
     for call, answer in zip(interrupted, answers, strict=True):
         judge_recovery(peer, call, answer, restarted)
     need_alive(any(known), "a call, right before the crash,")
     count_restarts(peer, interrupted, answers, restarted, least)
+
+
+def ended(peer: Peer, kind: str) -> Call:
+    """A call that ended, and was answered `false` since. Raises Untested if it does not come to that."""
+    call = peer.invoke(kind)
+    peer.need_result(call)
+    if kind == "final" and not call.mailbox.until(lambda _: call.final, peer.grace):
+        raise Untested("its last event did not come")
+    if not peer.patience.until(lambda: means_alive(peer.ask_about(call)) is False, peer.grace, every=0.2):
+        raise Untested("it was alive all the same")
+    return call
 
 
 def subscribe(peer: Peer) -> Call:

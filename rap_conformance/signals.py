@@ -1,0 +1,45 @@
+"""SIGINT and SIGTERM: either ends a run so that its reports are written, whenever it comes."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from types import FrameType
+from typing import Any
+
+BOTH = (signal.SIGINT, signal.SIGTERM)
+
+
+class Signals:
+    """What the two signals do while a run is made ready, and while it is under way.
+
+    Does nothing outside the main thread, where Python allows no handlers.
+    """
+
+    def __init__(self) -> None:
+        self._before: dict[signal.Signals, Any] = {}
+        self._arrived = 0
+
+    def defer(self) -> None:
+        """Keep a signal that comes before `interrupt` is called: pytest would end without our reports."""
+        if threading.current_thread() is threading.main_thread():
+            self._before = {number: signal.signal(number, self._keep) for number in BOTH}
+
+    def interrupt(self) -> None:
+        """Let both raise KeyboardInterrupt from now on, and at once if one came before."""
+        for number in self._before:
+            signal.signal(number, _raise)
+        if self._arrived:
+            raise KeyboardInterrupt(f"signal {self._arrived}")
+
+    def restore(self) -> None:
+        """Put back what was there before; safe to call twice."""
+        while self._before:
+            signal.signal(*self._before.popitem())
+
+    def _keep(self, number: int, _: FrameType | None) -> None:
+        self._arrived = number
+
+
+def _raise(number: int, _: FrameType | None) -> None:
+    raise KeyboardInterrupt(f"signal {number}")
