@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from rap_conformance import lifecycle
 from rap_conformance.evidence import Exchange
-from rap_conformance.lifecycle import Break, Edges, Event, Seen, State
+from rap_conformance.lifecycle import CODES, Break, Edges, Event, Seen, State
 from rap_conformance.peer import Call, Peer, fresh
 from rap_conformance.peers.receiver import OK, Answer, Delivery
 from rap_conformance.scenario import Trouble, Untested, Violation
@@ -73,7 +73,7 @@ class Lives:
     breaks: tuple[tuple[Break, Lived], ...]
     counts: Counter[tuple[State, Event]]
     lacking: tuple[str, ...]
-    number: int
+    lived: tuple[Lived, ...]
 
 
 def plan(kinds: tuple[str, ...], least: int, seed: int) -> list[Life]:
@@ -111,6 +111,10 @@ def plan(kinds: tuple[str, ...], least: int, seed: int) -> list[Life]:
 def _each(_: object) -> object:
     """A key that tells any two lives apart: the same life may be lived twice."""
     return object()
+
+
+_OURS = {Event.ASK, Event.INVOKE, Event.CANCEL, Event.CLOSE}
+"""What we do to a call; all else comes from the server."""
 
 
 def live(peer: Peer, life: Life) -> Lived:
@@ -208,7 +212,29 @@ def run(peer: Peer) -> Lives:
         if (found := lifecycle.judge(one.seen, edges)) and (found.code, found.case) not in breaks:
             breaks[found.code, found.case] = shorter(peer, found, one, edges)
     lacking = tuple(lifecycle.lacking(counts, least, lifecycle.TRANSITIONS.keys() - lifecycle.RESTARTS))
-    return Lives(tuple(breaks.values()), counts, lacking, len(lived))
+    return Lives(tuple(breaks.values()), counts, lacking, tuple(lived))
+
+
+def afterwards(peer: Peer, lives: Lives) -> list[tuple[Break, Lived]]:
+    """What came for calls that had been answered `false`, long enough after it to be no edge.
+
+    Waits until whatever a server went on with in spite of its answer must have come.
+    """
+    ends = [
+        each.end + max(peer.race, peer.session.tool(one.life.kind).seconds or 0.0)
+        for one in lives.lived
+        for each in one.seen
+        if each.alive is False and each.start > one.call.acknowledged
+    ]
+    peer.patience.pace(max(0.0, max(ends, default=0.0) + 1.0 - peer.patience.now()))
+    edges = Edges(peer.slack, peer.grace, peer.race)
+    found: dict[tuple[str, str], tuple[Break, Lived]] = {}
+    for one in lives.lived:
+        seen = in_order(one.call, [each for each in one.seen if each.event in _OURS])
+        if (broken := lifecycle.judge(seen, edges)) and (broken.code, broken.case) not in found:
+            found[broken.code, broken.case] = broken, Lived(one.life, one.call, seen)
+    known = {(broken.code, broken.case) for broken, _ in lives.breaks}
+    return [each for key, each in found.items() if key not in known and key[0] == CODES[State.CANCELLED]]
 
 
 def _callable(peer: Peer, kind: str) -> bool:

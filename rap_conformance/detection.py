@@ -28,6 +28,8 @@ from rap_conformance.detection_runs import (
     toml,
     warm_up,
 )
+from rap_conformance.detection_touched import touched
+from rap_conformance.places import place
 
 __all__ = [
     "FINDINGS",
@@ -116,10 +118,13 @@ def certify(
     return inexact
 
 
-def choose(names: Sequence[str], third: bool, touching: Sequence[str], seed: int) -> list[Subject]:
+def choose(
+    names: Sequence[str], third: bool, touching: Sequence[str], seed: int, most: int | None = None
+) -> list[Subject]:
     """The subjects asked for: by name (globs), those that declare a code (globs), a seeded third of the rest.
 
-    Raises LookupError for a name or code that no mutant has.
+    If those are more than `most`, as many of them as that, picked by the seed. Raises LookupError for a
+    name or code that no mutant has.
     """
     known = subjects()
     picked = {s.name for glob in names for s in known if fnmatch.fnmatchcase(s.name, glob)}
@@ -134,7 +139,11 @@ def choose(names: Sequence[str], third: bool, touching: Sequence[str], seed: int
     if third:
         rest = [s.name for s in known if s.name not in picked]
         picked |= set(random.Random(seed).sample(rest, (len(rest) + 2) // 3))
-    return [s for s in known if s.name in picked] if names or touching or third else known
+    if not (names or touching or third):
+        picked = {s.name for s in known}
+    if most is not None and len(picked) > most:
+        picked = set(random.Random(seed).sample(sorted(picked), most))
+    return [s for s in known if s.name in picked]
 
 
 def main(given: Sequence[str] | None = None) -> int:
@@ -146,13 +155,23 @@ def main(given: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--touching", action="append", default=[], metavar="CODE", help="mutants that declare CODE"
     )
+    parser.add_argument(
+        "--since", metavar="REV", help="a seeded third, and those of what differs from this git revision"
+    )
+    parser.add_argument("--at-most", type=int, metavar="N", help="no more than so many, picked by the seed")
     parser.add_argument("--seed", type=int, default=None, help="repeat a run's generated examples and choice")
     parser.add_argument("--jobs", type=int, default=3, help="runs at a time (they mostly wait)")
     parser.add_argument("--write-docs", action="store_true", help="write docs/detection.md if all are exact")
     options = parser.parse_args(given)
     seed = options.seed if options.seed is not None else random.SystemRandom().randrange(1, 2**31)
     try:
-        chosen = choose([] if options.all else options.names, options.third, options.touching, seed)
+        names, touching = [] if options.all else list(options.names), list(options.touching)
+        if options.since:
+            codes_touched, names_touched = touched(place("conformance").parent, options.since)
+            declared = {code for s in subjects() for code in s.expected}
+            print("touched:", codes(codes_touched), "mutants:", codes(names_touched), flush=True)
+            names, touching = names + sorted(names_touched), touching + sorted(codes_touched & declared)
+        chosen = choose(names, options.third or bool(options.since), touching, seed, options.at_most)
     except LookupError as error:
         print(f"detection: {error.args[0]}", file=sys.stderr)
         return 4

@@ -54,6 +54,7 @@ class Driver:
         self._lock = threading.Lock()
         self._closed = False
         self._signals = Signals()
+        self._late: dict[str, Stage] = {}
         self._page: Any = None
         self._began_early = 0.0
         self.voice: Voice | None = None
@@ -97,8 +98,10 @@ class Driver:
             mark = scenario_of(getattr(item, "obj", None))
             if mark is None:
                 keep.append(item)
-            elif mark.late:
+            elif mark.late is not None:
                 self.runner.late.setdefault(mark.code, []).append(item.obj)  # type: ignore[attr-defined]
+                turn = self._late.get(mark.code, Stage.HARMLESS)
+                self._late[mark.code] = max(turn, mark.late, key=_STAGES.index)
             elif mark.code in wanted:
                 item.stash[_REQUIREMENT] = wanted[mark.code]
                 requirement = wanted[mark.code]
@@ -116,8 +119,9 @@ class Driver:
     def _turn(self, item: pytest.Item) -> tuple[int, bool, bool, str]:
         """What may do harm comes last; what mostly waits comes first, so that nothing meets its calls."""
         requirement = item.stash[_REQUIREMENT]
-        late = requirement.code in self.runner.late
-        return _STAGES.index(requirement.stage), late, not _overlaps(item), requirement.code
+        late = self._late.get(requirement.code)
+        stage = max(requirement.stage, late or requirement.stage, key=_STAGES.index)
+        return _STAGES.index(stage), late is not None, not _overlaps(item), requirement.code
 
     # --- running -------------------------------------------------------------
 

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from rap_conformance.catalogue import Level, Requirement
+from rap_conformance.catalogue import Level, Requirement, Stage
 from rap_conformance.evidence import Exchange, Finding, Result, Verdict
 
 if TYPE_CHECKING:
@@ -74,15 +74,16 @@ class Scenario:
     """Ties a function to the requirement it judges.
 
     `overlap`: it mostly waits and runs beside others. `late`: it adds to what
-    the requirement's scenario found, after all that runs beside each other.
+    the requirement's scenario found, after all that runs beside each other and
+    after the other scenarios of that stage.
     """
 
     code: str
     overlap: bool = False
-    late: bool = False
+    late: Stage | None = None
 
 
-def scenario(code: str, *, overlap: bool = False, late: bool = False) -> Callable[[F], F]:
+def scenario(code: str, *, overlap: bool = False, late: Stage | None = None) -> Callable[[F], F]:
     """Mark a function as the scenario of requirement `code`."""
 
     def mark(function: F) -> F:

@@ -7,6 +7,7 @@ Specification: "Tool Call Status Check", section "Query Semantics", with "Tool C
 from __future__ import annotations
 
 from rap_conformance import call_life
+from rap_conformance.catalogue import Stage
 from rap_conformance.controls import need_answer
 from rap_conformance.peer import Peer
 from rap_conformance.scenario import scenario
@@ -17,46 +18,50 @@ def report_share(peer: Peer, code: str) -> None:
     with peer.part("random lives"):
         need_answer(peer)
         lives = peer.session.once("lives", lambda: call_life.run(peer))
-        peer.record.examples = lives.number
+        peer.record.examples = len(lives.lived)
         for found, lived in lives.breaks:
             if found.code == code:
                 peer.report(call_life.violation(found, lived))
-        peer.note(f"{lives.number} random lives; transitions taken: {call_life.told(lives.counts)}")
+        peer.note(f"{len(lives.lived)} random lives; transitions taken: {call_life.told(lives.counts)}")
         if lives.lacking:
             peer.note(f"transitions taken too seldom: {'; '.join(lives.lacking)}")
 
 
-@scenario("TCS004", late=True)
+@scenario("TCS004", late=Stage.HARMLESS)
 def test_unknown_in_random_lives(peer: Peer) -> None:
     """Before it was invoked, no call was alive."""
     report_share(peer, "TCS004")
 
 
-@scenario("TCS005", late=True)
+@scenario("TCS005", late=Stage.HARMLESS)
 def test_pending_in_random_lives(peer: Peer) -> None:
     """While it was pending, every call was alive."""
     report_share(peer, "TCS005")
 
 
-@scenario("TCS006", late=True)
+@scenario("TCS006", late=Stage.HARMLESS)
 def test_ended_in_random_lives(peer: Peer) -> None:
     """After its end no call was alive, nor came back."""
     report_share(peer, "TCS006")
 
 
-@scenario("TCS007", late=True)
+@scenario("TCS007", late=Stage.HARMLESS)
 def test_subscribed_in_random_lives(peer: Peer) -> None:
     """As long as events came, every subscription was alive."""
     report_share(peer, "TCS007")
 
 
-@scenario("TCS025", late=True)
+@scenario("TCS025", late=Stage.DEADLY)
 def test_delivering_in_random_lives(peer: Peer) -> None:
     """While the server went on trying to deliver, every call was alive; after a false nothing came."""
     report_share(peer, "TCS025")
+    with peer.part("what comes after `false`"):
+        lives = peer.session.once("lives", lambda: call_life.run(peer))
+        for found, lived in call_life.afterwards(peer, lives):
+            peer.report(call_life.violation(found, lived))
 
 
-@scenario("TCS026", late=True)
+@scenario("TCS026", late=Stage.HARMLESS)
 def test_results_in_random_lives(peer: Peer) -> None:
     """Asking brought no second result."""
     report_share(peer, "TCS026")
