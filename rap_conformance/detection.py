@@ -86,9 +86,16 @@ def row(outcome: Outcome, wrong: Mapping[str, str]) -> Iterator[str]:
 
 
 def certify(
-    chosen: Sequence[Subject], seed: int, jobs: int, out: Callable[[str], None] = print
+    chosen: Sequence[Subject],
+    seed: int,
+    jobs: int,
+    out: Callable[[str], None] = print,
+    hear: Callable[[Outcome], None] = lambda _: None,
 ) -> list[Outcome]:
-    """Run the reference and the subjects, print the table, and give the outcomes that are not exact."""
+    """Run the reference and the subjects, print the table, and give the outcomes that are not exact.
+
+    `hear` is told each outcome.
+    """
     warm_up(seed)
     references = [reference_subject()] if any(not s.open for s in chosen) or not chosen else []
     references += [reference_subject(open=True)] if any(s.open for s in chosen) else []
@@ -102,6 +109,7 @@ def certify(
         if not outcome.subject.mutant:
             own[outcome.subject.open] = outcome.verdicts
         waiting.append(outcome)
+        hear(outcome)
         for each in [each for each in waiting if each.subject.open in own]:
             waiting.remove(each)
             wrong = each.astray(own[each.subject.open] if each.subject.mutant else None)

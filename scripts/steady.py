@@ -3,7 +3,7 @@
 Certifies the reference server N times as a user would and compares every verdict with the first run's: two
 fifths idle, three tenths with every core kept busy, three tenths against the reference with late answers
 (`fixtures/servers/varied.py`). Run number n has the seed S + n, so that generated inputs differ as well.
-With `--mutants K` every mutant is certified K times too. Exit 1 if anything differs.
+With `--mutants K` every mutant is certified K times too, and must be exact. Exit 1 if anything differs.
 """
 
 from __future__ import annotations
@@ -170,21 +170,26 @@ def steady_runs(number: int, seed: int) -> int:
 
 
 def steady_mutants(times: int, seed: int, jobs: int) -> tuple[int, int]:
-    """Certify every mutant `times` times; gives how many of how many were the same as their first."""
-    detection.warm_up(seed)
-    subjects = detection.subjects()
+    """Certify reference and mutants `times` times; gives how many of how many were the same and exact."""
     first: dict[str, Outcome] = {}
-    same = 0
-    for round_ in range(times):
+    wrong = total = 0
 
-        def tell(outcome: detection.Outcome, round_: int = round_) -> None:
-            nonlocal same
-            name = outcome.subject.name
-            now = Outcome(outcome.verdicts, outcome.reasons, outcome.seconds, outcome.trouble)
-            same += compare(f"mutant {name} time {round_ + 1}", first.setdefault(name, now), now)
+    def tell(outcome: detection.Outcome) -> None:
+        nonlocal wrong, total
+        now = Outcome(outcome.verdicts, outcome.reasons, outcome.seconds, outcome.trouble)
+        name = outcome.subject.name
+        total += 1
+        wrong += not compare(f"mutant {name}", first.setdefault(name, now), now)
 
-        detection.run_all(subjects, seed + round_, jobs, tell)
-    return same, times * len(subjects)
+    for turn in range(times):
+        print(f"all mutants, time {turn + 1}", flush=True)
+        wrong += len(detection.certify(detection.subjects(), seed + turn, jobs, show, tell))
+    return total - min(wrong, total), total
+
+
+def show(line: str) -> None:
+    """Print at once."""
+    print(line, flush=True)
 
 
 def main() -> int:
