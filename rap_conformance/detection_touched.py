@@ -36,7 +36,8 @@ def _git(root: Path, *words: str, missing: bool = False) -> str:
     command = [shutil.which("git") or "git", *words]
     done = subprocess.run(command, cwd=root, capture_output=True, encoding="utf-8", check=False)
     if done.returncode and not missing:
-        raise LookupError(f"git {words[0]}: {done.stderr.strip().splitlines()[-1:] or 'failed'}")
+        said = done.stderr.strip().splitlines() or ["it failed"]
+        raise LookupError(f"git {words[0]}: {said[-1]}")
     return done.stdout if not done.returncode else ""
 
 

@@ -28,7 +28,7 @@ from tests.support import environment
 BROAD = ("TCS004", "TCS009", "TCS010", "TCS011", "TCS013", "TCS014")
 """Requirements with many ways to break them: each has six mutants at least that differ in kind."""
 CODES = {r.code for r in catalogue() if r.role == "server" and r.code[:3] in {"TCS", "DSC"}}
-SAMPLE = 6
+SAMPLE = 3
 SLOW = {"always-true", "always-false", "question-cancels", "endpoint-without-tls"}
 """Mutants that take long, or a reference run of their own; `make mutants` has them."""
 
