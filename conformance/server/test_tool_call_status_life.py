@@ -188,9 +188,18 @@ def known_alone(peer: Peer, call: Call) -> bool:
 @scenario("TCS021", overlap=True)
 def test_same_id_two_threads(peer: Peer) -> None:
     """One id in two threads is two calls. Judged beside calls of other ids: only the namesakes count."""
+    for _ in range(3):
+        if namesakes(peer):
+            return
+    raise Untested("the pending call ended before its namesake; let scenario.pending last longer")
+
+
+def namesakes(peer: Peer) -> bool:
+    """Let one of two calls with one id end; false if the other ended before that could be told."""
     pending, twin = (peer.invoke("pending") for _ in range(2))
     peer.patience.pace(peer.slack)
-    known_alone(peer, pending)
+    if not known_alone(peer, pending):
+        raise Untested("the pending call was never alive")
     quick, other = peer.invoke("quick", id=pending.id), peer.invoke("quick")
     for call in (quick, other):
         if not call.mailbox.until(attempts_of(call, 1), peer.grace):
@@ -204,7 +213,7 @@ def test_same_id_two_threads(peer: Peer) -> None:
     over = min(peer.need_result(call).arrived for call in (pending, twin)) - peer.slack
     sure = [(mine, theirs) for mine, theirs in pairs if theirs.ended < over and means_alive(theirs)]
     if not sure:
-        raise Untested("the pending call ended before its namesake did, or was never alive")
+        return False
     denied = [mine for mine, _ in sure if means_alive(mine) is not True]
     if len(denied) > 1:
         peer.report(
@@ -224,6 +233,7 @@ def test_same_id_two_threads(peer: Peer) -> None:
                 case="the ended one of two calls with one id",
             )
         )
+    return True
 
 
 @scenario("TCS022")
