@@ -97,7 +97,7 @@ def read_request(config: pytest.Config) -> Request:
     return Request(
         config=loaded,
         options=options,
-        requirements=_select(selected, loaded.server.revision, _pin(config.getoption("rap_catalogue"))),
+        requirements=select(selected, loaded.server.revision, pin_of(config.getoption("rap_catalogue"))),
         report_dir=None if config.getoption("rap_no_report") else _report_dir(folder),
         known=load_baseline(Path(baseline)) if baseline is not None else (),
         subject=subject,
@@ -143,7 +143,8 @@ def reference_scenarios(seconds: float) -> dict[str, Any]:
     }
 
 
-def _pin(value: str | None) -> str | None:
+def pin_of(value: str | None) -> str | None:
+    """The version of the catalogue that gates. Raises ConfigError for what is none."""
     try:
         if value is not None and version(value) < version(FIRST_VERSION):
             raise ValueError("older than the first")
@@ -173,22 +174,29 @@ def _failed_last(path: Path, level: str) -> tuple[str, ...]:
     return codes
 
 
-def _select(selected: tuple[str, ...], revision: str, pin: str | None) -> tuple[Requirement, ...]:
+def select(
+    selected: tuple[str, ...], revision: str, pin: str | None, role: str = "server"
+) -> tuple[Requirement, ...]:
+    """What a run judges. Raises ConfigError for a selection that matches nothing."""
     gating = catalogue().pinned(pin)
-    everything = gating.at(revision)
+    everything = gating.at(revision, role)
     if not selected:
         return everything
     try:
         chosen = set(gating.select(selected))
     except LookupError as error:
         raise ConfigError(
-            f"--requirement: {str(error.args[0])[:80]!a} matches nothing; "
-            "allowed are codes such as TCS004 and globs "
-            "such as TCS*; `rap-conformance list` shows them"
+            f"--requirement: {str(error.args[0])[:80]!a} matches nothing; allowed are codes such as "
+            f"{everything[0].code} and globs such as {everything[0].code[:3]}*; "
+            "`rap-conformance list` shows them"
         ) from None
     here = tuple(requirement for requirement in everything if requirement in chosen)
     if not here:
-        raise ConfigError(f"--requirement: {', '.join(selected)[:80]} is not in revision {revision}")
+        found = ", ".join(selected)[:80]
+        raise ConfigError(
+            f"--requirement: {found!a} is not about a {role} in revision {revision}; allowed are codes such "
+            f"as {everything[0].code}; `rap-conformance list` shows them"
+        )
     return here
 
 

@@ -11,6 +11,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from dataclasses import dataclass
@@ -237,7 +238,9 @@ def test_a_wrong_adapter_gets_a_plain_sentence_and_no_verdict(
         (["--adapter-cmd", "node adapter.mjs"], "{port}"),
         (["--adapter-cmd", 'node "adapter {port}'], "--adapter-cmd"),
         (["--requirement", "RTS999"], "RTS999"),
-        (["--requirement", "TCS001"], "no requirement on runtimes"),
+        (["--requirement", "TCS001"], "not about a runtime"),
+        (["--baseline", "/nowhere/known.toml"], "--baseline"),
+        (["--catalogue", "new"], "--catalogue"),
         (["--report-dir", "/dev/null/reports"], "--report-dir"),
         (["--profile", "slow"], "--profile"),
         (["--colour"], "--colour"),
@@ -251,6 +254,33 @@ def test_bad_options_are_refused_in_one_line(
     assert says in said.err
     assert said.err.count("\n") == 1
     assert not said.out
+
+
+def test_a_baseline_lets_known_failures_in_and_can_only_shrink(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    known = tmp_path / "known.toml"
+    known.write_text('[[known]]\nrequirement = "RTS001"\nreason = "until the next release"\n', "utf-8")
+    given = ["--requirement", "RTS001", "--baseline", str(known), "--no-report"]
+    assert main([*given, "--mutant", "sends-text"]) == 0
+    assert "1 known" in capsys.readouterr().out
+    assert main(given) == 1, "mended, and still listed"
+    assert "baseline" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("after", [0.0, 1.0], ids="after {} s".format)
+def test_a_terminated_run_writes_its_reports(after: float, tmp_path: Path) -> None:
+    words = [sys.executable, "-m", "rap_conformance", "runtime", "--report-dir", str(tmp_path)]
+    running = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, cwd=ROOT)
+    report = tmp_path / "report.json"
+    deadline = time.monotonic() + 30
+    while not report.exists() and time.monotonic() < deadline:
+        time.sleep(0.02)
+    time.sleep(after)  # somewhere before or in the middle: where exactly decides nothing
+    running.terminate()
+    out, _ = running.communicate(timeout=30)
+    assert running.returncode == 7, out
+    assert "interrupted" in json.loads(report.read_text("utf-8"))["cut_short"]
 
 
 def test_levels_decide_the_verdicts_of_findings() -> None:

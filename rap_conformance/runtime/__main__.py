@@ -9,6 +9,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NoReturn
 
+from rap_conformance.baseline import load as load_baseline
+from rap_conformance.command_line import pin_of
 from rap_conformance.gate import EXIT_BAD_INPUT
 from rap_conformance.options import ConfigError, check_command
 from rap_conformance.runtime import embedded
@@ -44,6 +46,8 @@ def parser() -> Parser:
         action="store_true",
         help="an applicable MUST that was not exercised fails the gate (exit 7)",
     )
+    add("--baseline", type=Path, metavar="FILE", help="known failures; the list may only shrink")
+    add("--catalogue", metavar="X.Y", help="pin: requirements added later do not fail this gate")
     add("--profile", choices=("quick", "standard", "thorough"), default="standard", help="how much to try")
     add("--seed", type=int, default=None, metavar="N", help="printed in reports; runs are the same anyway")
     add("--max-time", type=float, default=None, metavar="SECONDS", help="end the run then, as incomplete")
@@ -83,6 +87,8 @@ def options(given: argparse.Namespace) -> RuntimeOptions:
         level=given.level,
         strict=given.strict,
         selected=tuple(given.requirement),
+        pin=pin_of(given.catalogue),
+        known=load_baseline(given.baseline) if given.baseline is not None else (),
         max_time=given.max_time,
         report_dir=folder,
     )

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rap_conformance.catalogue import DEFAULT_REVISION
+from rap_conformance.evidence import Known
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +42,8 @@ class RuntimeOptions:
     level: str = "must"
     strict: bool = False
     selected: tuple[str, ...] = ()
+    pin: str | None = None
+    known: tuple[Known, ...] = ()
     max_time: float | None = None
     report_dir: Path | None = None
     timing: Timing = Timing()

@@ -9,11 +9,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from types import ModuleType
 
-from rap_conformance import __version__
-from rap_conformance.catalogue import CATALOGUE_VERSION, Requirement, Stage, catalogue
+from rap_conformance import __version__, baseline
+from rap_conformance.catalogue import CATALOGUE_VERSION, Requirement, Stage
+from rap_conformance.command_line import select
 from rap_conformance.evidence import Result, Run, Target, Verdict
 from rap_conformance.gate import judge
-from rap_conformance.options import ConfigError
 from rap_conformance.peers.patience import Halted
 from rap_conformance.places import place
 from rap_conformance.reporting import files
@@ -23,6 +23,7 @@ from rap_conformance.runtime.preflight import preflight
 from rap_conformance.runtime.runner import Function, RuntimeRunner
 from rap_conformance.runtime.session import RuntimeSession
 from rap_conformance.scenario import scenario_of
+from rap_conformance.signals import Signals
 from rap_conformance.voice import Voice
 
 _STAGES = list(Stage)
@@ -54,19 +55,7 @@ def _module(name: str) -> ModuleType:
 
 def planned(options: RuntimeOptions) -> list[Requirement]:
     """What a run judges, in order: what may do harm comes last. Raises ConfigError for an empty selection."""
-    everything = catalogue().at(options.revision, role="runtime")
-    chosen = set(everything)
-    if options.selected:
-        try:
-            chosen = set(catalogue().select(options.selected))
-        except LookupError as error:
-            raise ConfigError(
-                f"--requirement: {str(error.args[0])[:80]!a} matches nothing; allowed are codes such as "
-                "RTS005 and globs such as RTS*; `rap-conformance list` shows them"
-            ) from None
-    here = [requirement for requirement in everything if requirement in chosen]
-    if not here:
-        raise ConfigError(f"no requirement on runtimes is selected at revision {options.revision}")
+    here = select(options.selected, options.revision, options.pin, role="runtime")
     return sorted(here, key=lambda requirement: (_STAGES.index(requirement.stage), requirement.code))
 
 
@@ -84,12 +73,14 @@ class RuntimeRun:
         """Judge everything, stop everything, write the reports and say the verdict."""
         session = RuntimeSession(self.options)
         runner = RuntimeRunner(session)
+        signals = Signals()
+        signals.defer()
         if self.options.report_dir is not None:
             files.begin(self.options.report_dir, session.adapter.url, self.started)
         if self.voice is not None:
             seed, profile = self.options.seed, self.options.profile
             self.voice.begins(session.adapter.url, len(self.planned), seed, profile)
-        with self._ending(session):
+        with self._ending(session, signals):
             session.start()
             preflight(session, self.planned[0])
             self._judge(runner)
@@ -108,12 +99,14 @@ class RuntimeRun:
             if self.voice is not None:
                 self.voice.judging(requirement, len(runner.results), len(self.planned))
             result = runner.result(requirement, functions[requirement.code])
+            result = baseline.apply([result], self.options.known).results[0]
             if self.voice is not None:
                 self.voice.judged(result)
 
     @contextlib.contextmanager
-    def _ending(self, session: RuntimeSession) -> Iterator[None]:
+    def _ending(self, session: RuntimeSession, signals: Signals) -> Iterator[None]:
         try:
+            signals.interrupt()
             yield
         except AdapterTrouble as trouble:
             self.refusal = trouble
@@ -123,6 +116,7 @@ class RuntimeRun:
             self.interrupted = True
         finally:
             session.close()
+            signals.restore()
 
     def _cut(self, session: RuntimeSession) -> str:
         if self.refusal is not None:
@@ -144,7 +138,10 @@ def run_value(
     options = session.options
     reason = cut_short or "the run ended before this was judged"
     found = {} if refusal is not None else judged
-    results = tuple(found.get(r.code) or Result(r, Verdict.ERROR, reason) for r in planned)
+    applied = baseline.apply(
+        [found.get(r.code) or Result(r, Verdict.ERROR, reason) for r in planned], options.known
+    )
+    results = applied.results
     verdict, code = judge(
         results,
         planned=len(planned),
@@ -152,6 +149,7 @@ def run_value(
         selection=bool(options.selected),
         level=options.level,
         strict=options.strict,
+        stale=bool(applied.stale),
     )
     command = "" if options.embedded else session.redactor.text(options.command)
     return Run(
@@ -180,6 +178,8 @@ def run_value(
         notes=tuple(session.notes),
         configuration=(("adapter", command),) if command else (),
         selected=options.selected,
+        known=applied.used,
+        stale=applied.stale,
     )
 
 
