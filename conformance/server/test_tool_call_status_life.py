@@ -196,7 +196,7 @@ def test_same_id_two_threads(peer: Peer) -> None:
 
 def namesakes(peer: Peer) -> bool:
     """Let one of two calls with one id end; false if the other ended before that could be told."""
-    pending, twin = (peer.invoke("pending") for _ in range(2))
+    twin, pending = (peer.invoke("pending") for _ in range(2))  # what comes with age befalls the twin first
     peer.patience.pace(peer.slack)
     if not known_alone(peer, pending):
         raise Untested("the pending call was never alive")
@@ -239,8 +239,20 @@ def namesakes(peer: Peer) -> bool:
 @scenario("TCS022")
 def test_right_under_concurrency(peer: Peer) -> None:
     """Hundreds of questions at once, about live and unknown ids: each gets its own right answer."""
-    # The twin is asked about now and then: as long as it is alive, time alone has made no call unknown.
-    *calls, twin = (peer.invoke("pending") for _ in range(5))
+    proven = 0
+    for _ in range(3):
+        told = asked_by_many(peer)
+        proven += told or 0
+        if told is None or proven >= 20:
+            break
+    if proven < 20:
+        raise Untested("the pending calls ended before many could ask; let scenario.pending last longer")
+
+
+def asked_by_many(peer: Peer) -> int | None:
+    """Ask about live and unknown calls; how many answers about live ones tell something, None if none can."""
+    # The twin, the oldest, is asked about now and then: while it is alive, age alone made no call unknown.
+    twin, *calls = (peer.invoke("pending") for _ in range(5))
     peer.patience.pace(peer.slack)
     # What is wrong even if one asks alone is TCS004's and TCS005's.
     right_alone = {False: not means_alive(peer.ask(fresh(), calls[0].thread))}
@@ -276,11 +288,8 @@ def test_right_under_concurrency(peer: Peer) -> None:
                     case="a live call, asked by many" if about else "an unknown id, asked by many",
                 )
             )
-    peer.record.examples = len(answers)
-    if proven < 20:
-        raise Untested(
-            "the pending calls ended before many could ask; configure scenario.pending to last longer"
-        )
+    peer.record.examples += len(answers)
+    return proven if right_alone[True] else None
 
 
 @scenario("TCS025", overlap=True)
