@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import count
 from pathlib import Path
@@ -234,6 +235,13 @@ def test_echo(peer: Peer) -> None:
     }
     assert peer.got(call) == [message]
     peer.settled(call)
+
+
+def test_time(peer: Peer) -> None:
+    told = datetime.fromisoformat(peer.got(peer.call("time", {}))[0]["text"])
+    assert abs((datetime.now(UTC) - told).total_seconds()) < 60
+    refused = peer.got(peer.call("time", {"zone": "UTC"}))[0]["text"]
+    assert refused.startswith("Error: ")
 
 
 def test_wait_is_alive_until_it_is_delivered(peer: Peer) -> None:
