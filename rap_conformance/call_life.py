@@ -14,8 +14,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from rap_conformance import lifecycle
+from rap_conformance.catalogue import Level
 from rap_conformance.evidence import Exchange
-from rap_conformance.lifecycle import CODES, Break, Edges, Event, Seen, State
+from rap_conformance.lifecycle import Break, Edges, Event, Seen, State
 from rap_conformance.peer import Call, Peer, fresh
 from rap_conformance.peers.receiver import OK, Answer, Delivery
 from rap_conformance.scenario import Trouble, Untested, Violation
@@ -216,25 +217,40 @@ def run(peer: Peer) -> Lives:
 
 
 def afterwards(peer: Peer, lives: Lives) -> list[tuple[Break, Lived]]:
-    """What came for calls that had been answered `false`, long enough after it to be no edge.
+    """What came for calls that had been cancelled and answered `false`, beyond the race window.
 
-    Waits until whatever a server went on with in spite of its answer must have come.
+    Waits until whatever a server went on with in spite of its answer must have come. Raises Untested if
+    nothing could have come so late.
     """
-    ends = [
-        each.end + max(peer.race, peer.session.tool(one.life.kind).seconds or 0.0)
-        for one in lives.lived
-        for each in one.seen
-        if each.alive is False and each.start > one.call.acknowledged
-    ]
-    peer.patience.pace(max(0.0, max(ends, default=0.0) + 1.0 - peer.patience.now()))
+    ends: list[float] = []
+    for one in lives.lived:
+        silence = next(
+            (s.end for s in one.seen if s.alive is False and s.start > one.call.acknowledged), None
+        )
+        if silence is None or not any(each.event is Event.CANCEL for each in one.seen):
+            continue
+        lasts = peer.session.tool(one.life.kind).seconds or 0.0
+        if one.life.kind == "subscription" or one.call.sent + lasts > silence + peer.race:
+            ends.append(max(silence + peer.race, one.call.sent + lasts) + 1.0)
+    if not ends:
+        raise Untested(
+            "no call that was cancelled and answered `false` could have delivered after race_window"
+        )
+    subscription = peer.config.scenarios.get("subscription")
+    least = 1.0 if subscription is not None and subscription.trigger else 0.0
+    peer.session.fire()
+    peer.patience.pace(max(least, max(ends) - peer.patience.now()))
     edges = Edges(peer.slack, peer.grace, peer.race)
-    found: dict[tuple[str, str], tuple[Break, Lived]] = {}
+    found: dict[tuple[str, str, bool], tuple[Break, Lived]] = {}
     for one in lives.lived:
         seen = in_order(one.call, [each for each in one.seen if each.event in _OURS])
-        if (broken := lifecycle.judge(seen, edges)) and (broken.code, broken.case) not in found:
-            found[broken.code, broken.case] = broken, Lived(one.life, one.call, seen)
-    known = {(broken.code, broken.case) for broken, _ in lives.breaks}
-    return [each for key, each in found.items() if key not in known and key[0] == CODES[State.CANCELLED]]
+        broken = lifecycle.judge(seen, edges)
+        if broken is not None and broken.code == "TCS025":
+            found.setdefault(
+                (broken.code, broken.case, broken.advice), (broken, Lived(one.life, one.call, seen))
+            )
+    known = {(broken.code, broken.case, broken.advice) for broken, _ in lives.breaks}
+    return [each for key, each in found.items() if key not in known]
 
 
 def _callable(peer: Peer, kind: str) -> bool:
@@ -290,4 +306,5 @@ def violation(found: Break, lived: Lived) -> Violation:
         f"{found.actual}, in this life of a {lived.life.kind} call: {told}",
         *shown,
         case=found.case,
+        level=Level.ADVICE if found.advice else None,
     )

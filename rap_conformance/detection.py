@@ -131,8 +131,8 @@ def choose(
 ) -> list[Subject]:
     """The subjects asked for: by name (globs), those that declare a code (globs), a seeded third of the rest.
 
-    If those are more than `most`, as many of them as that, picked by the seed. Raises LookupError for a
-    name or code that no mutant has.
+    Those are no more than `most`, the third being cut first. Raises LookupError for a name or code that no
+    mutant has.
     """
     known = subjects()
     picked = {s.name for glob in names for s in known if fnmatch.fnmatchcase(s.name, glob)}
@@ -144,13 +144,15 @@ def choose(
         if not found:
             raise LookupError(f"no mutant declares {glob!r}")
         picked |= found
-    if third:
-        rest = [s.name for s in known if s.name not in picked]
-        picked |= set(random.Random(seed).sample(rest, (len(rest) + 2) // 3))
     if not (names or touching or third):
         picked = {s.name for s in known}
+    chance = random.Random(seed)
     if most is not None and len(picked) > most:
-        picked = set(random.Random(seed).sample(sorted(picked), most))
+        picked = set(chance.sample(sorted(picked), most))
+    if third:
+        rest = [s.name for s in known if s.name not in picked]
+        number = (len(rest) + 2) // 3
+        picked |= set(chance.sample(rest, number if most is None else min(number, most - len(picked))))
     return [s for s in known if s.name in picked]
 
 

@@ -31,7 +31,7 @@ REFERENCE = "reference"
 OPEN_REFERENCE = "reference, open"
 PENDING = 2.0
 """Seconds that the pending call lasts."""
-TIMING = {"grace": 3.0, "race_window": 1.5, "arrival_slack": 0.2}
+TIMING = {"grace": 3.0, "race_window": 1.0, "arrival_slack": 0.25}
 REQUEST_TIMEOUT = 4.0
 """Seconds an answer may take."""
 RATE_LIMIT = 495

@@ -88,6 +88,11 @@ class Driver:
 
     # --- collection ----------------------------------------------------------
 
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_collection(self) -> None:
+        """From here on pytest itself sees to it that an interruption comes to our reports."""
+        self._signals.interrupt()
+
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
         """Keep the scenarios of this run, in the order of their stages; leave other people's tests alone."""
@@ -128,7 +133,6 @@ class Driver:
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> Any:
         """Start the peers, look the server over, start what mostly waits; then pytest's own loop."""
-        self._signals.interrupt()
         if session.config.option.collectonly or not self.planned:
             return (yield)
         options = self.request.options
@@ -381,8 +385,12 @@ class Driver:
             if self._closed:
                 return
             self._closed = True
+        self._signals.hold()
         self.session.patience.halt()
         self.session.close()
+
+    def release(self) -> None:
+        """Give the signals back, when everything is written."""
         self._signals.restore()
 
     # --- pytest-html ---------------------------------------------------------

@@ -108,13 +108,17 @@ class Seen:
 
 @dataclass(frozen=True, slots=True)
 class Break:
-    """Where what was seen leaves the table. `upto` is the position of the last thing that shows it."""
+    """Where what was seen leaves the table. `upto` is the position of the last thing that shows it.
+
+    `advice`: the specification allows it elsewhere.
+    """
 
     code: str
     case: str
     expected: str
     actual: str
     upto: int
+    advice: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,12 +215,14 @@ def _back_from_the_dead(seen: Sequence[Seen], edges: Edges) -> Break | None:
         if dead is not None and each.event in {Event.RESULT, Event.EVENT, Event.FINAL, Event.REFUSED}:
             window = edges.slack if state is State.DELIVERING else edges.race
             if each.start > dead.end + window:
+                # After a cancellation a result, and one final event, may still be sent; no other event.
                 return Break(
                     CODES[state],
                     f"a random life: {state}, a delivery after false",
                     f"nothing more than {window:g} s after `alive: false`",
                     f"{each.event} {each.start - dead.end:.1f} s later",
                     position,
+                    advice=state is State.CANCELLED and each.event is not Event.EVENT,
                 )
     return None
 

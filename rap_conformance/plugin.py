@@ -7,6 +7,7 @@ target is given or the suite's own scenarios are asked for.
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -126,14 +127,20 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     add("--rap-no-report", dest="rap_no_report", action="store_true", help="write no reports")
 
 
+_PATHS = ("--rap-config", "--rap-report-dir", "--rap-baseline", "--server-cmd")
+"""Options whose value may be a path."""
+
+
+def _ours() -> Path:
+    homes = [_HERE / "conformance", _HERE.parent / "conformance"]
+    return next((home for home in homes if (home / "requirements").is_dir()), homes[0])
+
+
 def _wanted(config: pytest.Config) -> bool:
     """Whether this run is ours: a target is given, or our scenarios are among the arguments."""
-    homes = [_HERE / "conformance", _HERE.parent / "conformance"]
-    ours = next((home for home in homes if (home / "requirements").is_dir()), homes[0])
-    if config.getoption("pyargs"):  # in a checkout the scenarios are beside the package, not in it
-        config.args[:] = [str(ours) if name == "rap_conformance" else name for name in config.args]
     if config.getoption("rap_server_url") is not None or config.getoption("rap_server_cmd") is not None:
         return True
+    ours = _ours()
     for argument in config.args:
         path = (config.invocation_params.dir / argument.split("::")[0]).resolve()
         if path == ours or ours in path.parents:
@@ -144,26 +151,22 @@ def _wanted(config: pytest.Config) -> bool:
 
 
 def _joined(config: pytest.Config) -> list[str] | None:
-    """The arguments with `--rap-config=/a/path` for `--rap-config /a/path`; None if nothing went wrong.
+    """The arguments with `--rap-config=/a/path` for `--rap-config /a/path`; None if that changes nothing.
 
     Before plugins are loaded, pytest does not know our options, takes a path after one for something to be
-    tested and looks there for its root and its settings, not where it was started.
+    tested and looks there for its root and its settings, if it is not in the folder where it was started.
     """
     here = config.invocation_params.dir.resolve()
-    settings = ("pytest.ini", ".pytest.ini", "pyproject.toml", "tox.ini", "setup.cfg")
-    missed = config.inipath is None and any(
-        (folder / name).is_file() for folder in (here, *here.parents) for name in settings
-    )
-    if not missed and (config.rootpath == here or config.rootpath in here.parents):
-        return None
-    given = [str(argument) for argument in config.invocation_params.args]
     joined = list[str]()
-    for argument in given:
-        if joined and joined[-1] in ("--rap-config", "--rap-report-dir", "--rap-baseline"):
+    changes = False
+    for argument in map(str, config.invocation_params.args):
+        if joined and joined[-1] in _PATHS:
+            path = here / argument
+            changes |= os.path.exists(path) and here not in path.resolve().parents
             joined[-1] += f"={argument}"
         else:
             joined.append(argument)
-    return joined if joined != given else None
+    return joined if changes else None
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -179,6 +182,8 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "rap(code): the scenario of a RAP requirement")
     if not _wanted(config) or config.getoption("help", False) or hasattr(config, "workerinput"):
         return
+    if config.getoption("pyargs"):  # in a checkout the scenarios are beside the package, not in it
+        config.args[:] = [str(_ours()) if name == "rap_conformance" else name for name in config.args]
     from rap_conformance.driver import Driver
     from rap_conformance.options import ConfigError
 
@@ -194,3 +199,4 @@ def pytest_unconfigure(config: pytest.Config) -> None:
     driver: Any = config.pluginmanager.get_plugin("rap_conformance.driver")
     if driver is not None:
         driver.close()
+        driver.release()

@@ -28,6 +28,7 @@ from rap_conformance.scenario import (
     Violation,
     confirmed,
     our_own,
+    scenario_of,
 )
 from rap_conformance.session import Session
 
@@ -43,6 +44,7 @@ class Runner:
         self.results: dict[str, Result] = {}
         self.late: dict[str, list[Function]] = {}
         self._futures: dict[str, Future[Result]] = {}
+        self._early_late: dict[Function, Result] = {}
         self._died: set[str] = set()
         self._reviving = threading.Lock()
 
@@ -56,6 +58,7 @@ class Runner:
         """The result for one requirement: waits for a scenario that was started early, else runs it now."""
         if requirement.stage is not Stage.HARMLESS:
             self.settle()
+            self._catch_up()
         future = self._futures.get(requirement.code)
         if future is not None:
             _wait(future)
@@ -67,10 +70,24 @@ class Runner:
         else:
             outcome = self._standing(requirement) or self._judge(requirement, function, alone=True)
         for function in self.late.get(requirement.code, ()):
-            if self._standing(requirement) is None:
+            if function in self._early_late:
+                outcome = joined(outcome, self._early_late[function])
+            elif self._standing(requirement) is None:
                 outcome = joined(outcome, self._judge(requirement, function, alone=True))
         self.results[requirement.code] = outcome
         return outcome
+
+    def _catch_up(self) -> None:
+        """Before anything can do harm: what is late, yet no later than that, of requirements judged later."""
+        for code, functions in self.late.items():
+            future = self._futures.get(code)
+            for function in functions:
+                mark = scenario_of(function)
+                if code in self.results or future is None or function in self._early_late:
+                    continue
+                requirement = future.result().requirement
+                if mark is not None and mark.late is Stage.HARMLESS and self._standing(requirement) is None:
+                    self._early_late[function] = self._judge(requirement, function, alone=True)
 
     def gathered(self) -> tuple[Result, ...]:
         """Every result there is, also of scenarios that ran beside others and were not asked for yet."""

@@ -21,7 +21,7 @@ class Signals:
         self._arrived = 0
 
     def defer(self) -> None:
-        """Keep a signal that comes before `interrupt` is called: pytest would end without our reports."""
+        """Keep a signal that comes before `interrupt` is called: the run would end without reports."""
         if threading.current_thread() is threading.main_thread():
             self._before = {number: signal.signal(number, self._keep) for number in BOTH}
 
@@ -31,6 +31,11 @@ class Signals:
             signal.signal(number, _raise)
         if self._arrived:
             raise KeyboardInterrupt(f"signal {self._arrived}")
+
+    def hold(self) -> None:
+        """Heed neither from now on: what was started is stopped and reports are written, which ends soon."""
+        for number in self._before:
+            signal.signal(number, self._keep)
 
     def restore(self) -> None:
         """Put back what was there before; safe to call twice."""

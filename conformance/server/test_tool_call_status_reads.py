@@ -23,7 +23,7 @@ HAMMER_THREADS, HAMMER_PACE, HAMMER_MOST = 3, 0.03, 100
 def hammer(peer: Peer, call: Call, twins: list[Call]) -> tuple[Exchange, list[tuple[Exchange, Exchange]]]:
     """Ask about one call from several sides until it ended, or its twins did a while ago.
 
-    Gives the last answer, and every "not alive" that held on for a moment with what a twin got beside it.
+    Gives the last answer, and every "not alive" that held on for a moment with what the older twin got.
     """
     denied: list[tuple[Exchange, Exchange]] = []
 
@@ -40,7 +40,7 @@ def hammer(peer: Peer, call: Call, twins: list[Call]) -> tuple[Exchange, list[tu
             if side == 0 and doubts < 8 and not means_alive(last):
                 doubts += 1
                 peer.patience.pace(0.1)
-                last, beside = peer.ask_about(call), peer.ask_about(twins[-1])
+                last, beside = peer.ask_about(call), peer.ask_about(twins[0])
                 if not means_alive(last) and means_alive(beside):
                     denied.append((last, beside))
             peer.patience.pace(HAMMER_PACE if asked < HAMMER_MOST / HAMMER_THREADS else 0.5)
@@ -80,9 +80,10 @@ def pending_unchanged(peer: Peer) -> None:
     call_id, thread = fresh(), fresh("thread")
     for _ in range(3):
         peer.ask(call_id, thread)
-    # The twins are older: what befalls every call at some age befalls them first.
-    twins = [peer.invoke("pending") for _ in range(2)]
+    # One twin is older, one younger: what age does befalls the older first, what a queue does befalls both.
+    older = peer.invoke("pending")
     asked = peer.invoke("pending", id=call_id, thread=thread)
+    twins = [older, peer.invoke("pending")]
     lasts = peer.session.tool("pending").seconds or 0.0
     last, denied = hammer(peer, asked, twins)
     ends = [peer.need_result(twin) for twin in twins]

@@ -81,6 +81,7 @@ class RuntimeRun:
             seed, profile = self.options.seed, self.options.profile
             self.voice.begins(session.adapter.url, len(self.planned), seed, profile)
         with self._ending(session, signals):
+            signals.interrupt()
             session.start()
             preflight(session, self.planned[0])
             self._judge(runner)
@@ -91,6 +92,7 @@ class RuntimeRun:
         if self.voice is not None:
             folder = str(self.options.report_dir) if self.options.report_dir is not None else ""
             self.voice.ends(run, str(self.refusal) if self.refusal is not None else "", folder)
+        signals.restore()
         return run
 
     def _judge(self, runner: RuntimeRunner) -> None:
@@ -106,7 +108,6 @@ class RuntimeRun:
     @contextlib.contextmanager
     def _ending(self, session: RuntimeSession, signals: Signals) -> Iterator[None]:
         try:
-            signals.interrupt()
             yield
         except AdapterTrouble as trouble:
             self.refusal = trouble
@@ -115,8 +116,8 @@ class RuntimeRun:
         except KeyboardInterrupt:
             self.interrupted = True
         finally:
+            signals.hold()
             session.close()
-            signals.restore()
 
     def _cut(self, session: RuntimeSession) -> str:
         if self.refusal is not None:
