@@ -19,7 +19,7 @@ from rap_conformance.evidence import Exchange
 from rap_conformance.lifecycle import Break, Edges, Event, Seen, State
 from rap_conformance.peer import Call, Peer, fresh
 from rap_conformance.peers.receiver import OK, Answer, Delivery
-from rap_conformance.scenario import Trouble, Untested, Violation
+from rap_conformance.scenario import NotApplicable, Trouble, Untested, Violation
 from rap_conformance.wire import means_alive
 
 if TYPE_CHECKING:
@@ -256,7 +256,7 @@ def afterwards(peer: Peer, lives: Lives) -> list[tuple[Break, Lived]]:
 def _callable(peer: Peer, kind: str) -> bool:
     try:
         peer.session.tool(kind)
-    except (Untested, Trouble):
+    except (Untested, NotApplicable, Trouble):
         return False
     return True
 

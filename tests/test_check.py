@@ -260,3 +260,18 @@ def test_refused_credentials_are_one_cause_and_no_failures(
         v for code, v in verdicts.items() if code.startswith("TCS") and code not in {"TCS017", "TCS018"}
     } == {"untested"}
     assert "fail" not in verdicts.values()
+
+
+def test_random_lives_are_lived_without_what_is_declared_absent(tmp_path: Path) -> None:
+    (tmp_path / "rap-conformance.toml").write_text(
+        "[features]\nsubscription = false\n[timing]\ngrace = 5.0\n"
+        "[scenario.quick]\noperation = 'echo'\narguments = { text = 'a' }\n"
+        "[scenario.pending]\noperation = 'wait'\narguments = { seconds = 2 }\nseconds = 2\n"
+    )
+    serve = f'"{sys.executable}" -m rap_conformance serve --port {{port}}'
+    outcome = run(
+        tmp_path, "check", "--server-cmd", serve, "--no-auth", "--requirement", "TCS006", *QUICK, within=120
+    )
+    (entry,) = outcome.report["requirements"]
+    assert entry["verdict"] == "pass", entry["reason"]
+    assert any("random lives; transitions taken" in note for note in entry["notes"]), entry["notes"]
