@@ -219,16 +219,21 @@ def run(peer: Peer) -> Lives:
 def afterwards(peer: Peer, lives: Lives) -> list[tuple[Break, Lived]]:
     """What came for calls that had been cancelled and answered `false`, beyond the race window.
 
+    Calls of a kind that is answered wrongly while it lives are passed over: that is TCS005's and TCS007's.
     Waits until whatever a server went on with in spite of its answer must have come. Raises Untested if
     nothing could have come so late.
     """
     ends: list[float] = []
+    silent: list[Lived] = []
     for one in lives.lived:
         silence = next(
             (s.end for s in one.seen if s.alive is False and s.start > one.call.acknowledged), None
         )
         if silence is None or not any(each.event is Event.CANCEL for each in one.seen):
             continue
+        if ("TCS007" if one.life.kind == "subscription" else "TCS005") in peer.session.broken:
+            continue
+        silent.append(one)
         lasts = peer.session.tool(one.life.kind).seconds or 0.0
         if one.life.kind == "subscription" or one.call.sent + lasts > silence + peer.race:
             ends.append(max(silence + peer.race, one.call.sent + lasts) + 1.0)
@@ -242,7 +247,7 @@ def afterwards(peer: Peer, lives: Lives) -> list[tuple[Break, Lived]]:
     peer.patience.pace(max(least, max(ends) - peer.patience.now()))
     edges = Edges(peer.slack, peer.grace, peer.race)
     found: dict[tuple[str, str, bool], tuple[Break, Lived]] = {}
-    for one in lives.lived:
+    for one in silent:
         seen = in_order(one.call, [each for each in one.seen if each.event in _OURS])
         broken = lifecycle.judge(seen, edges)
         if broken is not None and broken.code == "TCS025":

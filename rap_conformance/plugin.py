@@ -7,7 +7,6 @@ target is given or the suite's own scenarios are asked for.
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -150,6 +149,13 @@ def _wanted(config: pytest.Config) -> bool:
     return False
 
 
+def _exists(path: Path) -> bool:
+    try:
+        return path.exists()
+    except OSError:  # a name that no file can have
+        return False
+
+
 def _joined(config: pytest.Config) -> list[str] | None:
     """The arguments with `--rap-config=/a/path` for `--rap-config /a/path`; None if that changes nothing.
 
@@ -162,7 +168,7 @@ def _joined(config: pytest.Config) -> list[str] | None:
     for argument in map(str, config.invocation_params.args):
         if joined and joined[-1] in _PATHS:
             path = here / argument
-            changes |= os.path.exists(path) and here not in path.resolve().parents
+            changes |= _exists(path) and here not in path.resolve().parents
             joined[-1] += f"={argument}"
         else:
             joined.append(argument)

@@ -75,6 +75,8 @@ class Runner:
             elif self._standing(requirement) is None:
                 outcome = joined(outcome, self._judge(requirement, function, alone=True))
         self.results[requirement.code] = outcome
+        if outcome.findings:
+            self.session.broken.add(requirement.code)
         return outcome
 
     def _catch_up(self) -> None:

@@ -96,6 +96,8 @@ class Session:
         self.causes: list[str] = []
         self.notes: list[str] = []
         self.dead = ""
+        self.broken: set[str] = set()
+        """Codes that were found broken so far: what follows from them is not held against others."""
         self.last: Exchange | None = None
         self.silences = 0
         self.latencies: list[float] = []

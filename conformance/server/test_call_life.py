@@ -61,6 +61,7 @@ def test_delivering_in_random_lives(peer: Peer) -> None:
 def test_silent_after_random_lives(peer: Peer) -> None:
     """Long after a false nothing had come."""
     with peer.part("what comes after `false`"):
+        need_answer(peer)
         lives = peer.session.once("lives", lambda: call_life.run(peer))
         for found, lived in call_life.afterwards(peer, lives):
             peer.report(call_life.violation(found, lived))
