@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from rap_conformance import lifecycle
 from rap_conformance.catalogue import Level
 from rap_conformance.evidence import Exchange
-from rap_conformance.lifecycle import Break, Edges, Event, Seen, State
+from rap_conformance.lifecycle import CODES, Break, Edges, Event, Seen, State
 from rap_conformance.peer import Call, Peer, fresh
 from rap_conformance.peers.receiver import OK, Answer, Delivery
 from rap_conformance.scenario import NotApplicable, Trouble, Untested, Violation
@@ -75,6 +75,12 @@ class Lives:
     counts: Counter[tuple[State, Event]]
     lacking: tuple[str, ...]
     lived: tuple[Lived, ...]
+
+    def show(self, code: str) -> bool:
+        """Whether a call was asked about in a state in which a wrong answer breaks that requirement."""
+        asked = {state for (state, event), count in self.counts.items() if event is Event.ASK and count}
+        told = {CODES[state] for state in asked} | ({"TCS026"} if State.ENDED in asked else set())
+        return code in told
 
 
 def plan(kinds: tuple[str, ...], least: int, seed: int) -> list[Life]:

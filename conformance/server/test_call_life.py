@@ -10,7 +10,7 @@ from rap_conformance import call_life
 from rap_conformance.catalogue import Stage
 from rap_conformance.controls import need_answer
 from rap_conformance.peer import Peer
-from rap_conformance.scenario import scenario
+from rap_conformance.scenario import Untested, scenario
 
 
 def report_share(peer: Peer, code: str) -> None:
@@ -18,6 +18,8 @@ def report_share(peer: Peer, code: str) -> None:
     with peer.part("random lives"):
         need_answer(peer)
         lives = peer.session.once("lives", lambda: call_life.run(peer))
+        if not lives.show(code):
+            raise Untested("no life came to what this is about")
         peer.record.examples = len(lives.lived)
         for found, lived in lives.breaks:
             if found.code == code:
