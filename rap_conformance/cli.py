@@ -6,6 +6,7 @@ settings: no configuration, plugin or option of the folder it is called from.
 
 from __future__ import annotations
 
+import inspect
 import json
 import os
 import sys
@@ -16,11 +17,13 @@ from typing import Annotated, Any
 import typer
 
 from rap_conformance import __version__
-from rap_conformance.catalogue import CATALOGUE_VERSION, Level, Requirement
-from rap_conformance.catalogue import catalogue as requirements
-from rap_conformance.gate import EXIT_BAD_INPUT, EXIT_NOBODY
-from rap_conformance.options import ConfigError
+from rap_conformance.engine.inputs import ConfigError
+from rap_conformance.engine.requirement import Level, Requirement
+from rap_conformance.engine.verdict import EXIT_BAD_INPUT, EXIT_NOBODY
 from rap_conformance.places import place
+from rap_conformance.plugin import OPTIONS, Option
+from rap_conformance.protocol.specification import CATALOGUE_VERSION
+from rap_conformance.protocol.specification import catalogue as requirements
 
 app = typer.Typer(
     name="rap-conformance",
@@ -52,128 +55,65 @@ def _root(
     """The conformance suite of the Reactive Agent Protocol (RAP)."""
 
 
-@app.command()
-def check(
-    server_url: Annotated[
-        str | None, typer.Option(metavar="URL", help="Base URL of the server under test.")
-    ] = None,
-    server_cmd: Annotated[
-        str | None,
-        typer.Option(
-            metavar="CMD", help="Command that starts it; {port} is replaced; it may be killed and restarted."
-        ),
-    ] = None,
-    config: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FILE", help="Configuration; else rap-conformance.toml or pyproject.toml of this folder."
-        ),
-    ] = None,
-    auth_header: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="'NAME: VALUE'", help="Credentials; env:NAME as value reads the environment; repeatable."
-        ),
-    ] = None,
-    no_auth: Annotated[
-        bool, typer.Option("--no-auth", help="Declare a trusted network without authentication.")
-    ] = False,
-    callback_bind: Annotated[
-        str | None, typer.Option(metavar="HOST:PORT", help="Where the receiver listens.")
-    ] = None,
-    callback_url: Annotated[
-        str | None, typer.Option(metavar="URL", help="How the server reaches the receiver.")
-    ] = None,
-    invoke: Annotated[
-        str | None, typer.Option(metavar="none|read-only|configured|any", help="Which tools may be called.")
-    ] = None,
-    requirement: Annotated[
-        list[str] | None, typer.Option(metavar="CODE", help="Judge only this one; globs (TCS*); repeatable.")
-    ] = None,
-    level: Annotated[str, typer.Option(metavar="must|should", help="What fails the gate.")] = "must",
-    strict: Annotated[
-        bool, typer.Option("--strict", help="A MUST that was not exercised fails the gate (exit 7).")
-    ] = False,
-    profile: Annotated[
-        str, typer.Option(metavar="quick|standard|thorough", help="20, 100 or 1000 generated examples each.")
-    ] = "standard",
-    seed: Annotated[str | None, typer.Option(metavar="N", help="Repeat a run's generated examples.")] = None,
-    baseline: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Known failures; the list may only shrink.")
-    ] = None,
-    catalogue: Annotated[
-        str | None, typer.Option(metavar="X.Y", help="Pin: requirements added later do not fail this gate.")
-    ] = None,
-    failed: Annotated[
-        bool, typer.Option("--failed", help="Judge again what failed in the last run.")
-    ] = False,
-    subject: Annotated[
-        str | None, typer.Option(metavar="NAME@sha256:HEX", help="What the attestation is about.")
-    ] = None,
-    gentle: Annotated[
-        bool, typer.Option("--gentle", help="No floods, no inputs that may kill a server.")
-    ] = False,
-    not_gentle: Annotated[bool, typer.Option("--not-gentle", help="The owner consents to both.")] = False,
-    max_time: Annotated[
-        str | None, typer.Option(metavar="SECONDS", help="End the run then, as incomplete.")
-    ] = None,
-    report_dir: Annotated[str, typer.Option(metavar="DIR", help="Where reports go.")] = "reports",
-    no_report: Annotated[bool, typer.Option("--no-report", help="Write no reports.")] = False,
-    quiet: Annotated[int, typer.Option("-q", "--quiet", count=True, help="Say less.")] = 0,
-    verbose: Annotated[int, typer.Option("-v", "--verbose", count=True, help="Say more.")] = 0,
-) -> None:
-    """Certify a live tool server."""
-    if gentle and not_gentle:
-        raise BadInput("--gentle: not together with --not-gentle; give one of them")
-    arguments: list[str] = []
+def _command(role: str, summary: str) -> None:
+    """Enter `check` or `runtime`: the options that plugin.py lists for the role, and nothing of our own."""
 
-    def give(name: str, value: object) -> None:
-        if isinstance(value, list):
-            arguments.extend(f"{name}={each}" for each in value)
-        elif isinstance(value, bool):
-            if value:
-                arguments.append(name)
-        elif value is not None:
-            arguments.append(f"{name}={value}")
+    def run(**given: Any) -> None:
+        raise SystemExit(_run(role, given))
 
-    if config is None:
-        config = _default_config()
-    if server_url is None and server_cmd is None and not _names_target(config):
-        raise BadInput(
-            "no target: give --server-url URL or --server-cmd CMD, or server.url in a configuration file"
-        )
-    give("--server-url", server_url)
-    give("--server-cmd", server_cmd)
-    for name, value in (
-        ("config", config),
-        ("auth-header", auth_header or []),
-        ("no-auth", no_auth),
-        ("callback-bind", callback_bind),
-        ("callback-url", callback_url),
-        ("invoke", invoke),
-        ("requirement", requirement or []),
-        ("level", level),
-        ("strict", strict),
-        ("profile", profile),
-        ("seed", seed),
-        ("baseline", baseline),
-        ("catalogue", catalogue),
-        ("failed", failed),
-        ("subject", subject),
-        ("gentle", gentle),
-        ("not-gentle", not_gentle),
-        ("max-time", max_time),
-        ("report-dir", report_dir),
-        ("no-report", no_report),
-    ):
-        give(f"--rap-{name}", value)
-    raise SystemExit(
-        run_pytest([*arguments, *["-q"] * quiet, *["-v"] * verbose], str(place("conformance") / "server"))
+    options = [option for option in OPTIONS if role in option.roles]
+    run.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+        [_parameter(option) for option in options]
+        + [_counted("quiet", "-q", "Say less."), _counted("verbose", "-v", "Say more.")]
+    )
+    run.__annotations__ = {}
+    name = "check" if role == "server" else role
+    app.command(name=name, help=summary)(run)
+
+
+def _parameter(option: Option) -> inspect.Parameter:
+    help = option.help[0].upper() + option.help[1:] + "."
+    kinds: dict[str, Any] = {"text": str | None, "many": list[str] | None, "flag": bool}
+    info = typer.Option(f"--{option.name}", metavar=option.metavar or None, help=help)
+    return inspect.Parameter(
+        option.name.replace("-", "_"),
+        inspect.Parameter.KEYWORD_ONLY,
+        default=False if option.kind == "flag" else option.default,
+        annotation=Annotated[kinds[option.kind], info],
     )
 
 
-def run_pytest(arguments: list[str], target: str) -> int:
-    """Run our scenarios with our own settings only; gives the exit code."""
+def _counted(name: str, short: str, help: str) -> inspect.Parameter:
+    info = typer.Option(short, f"--{name}", count=True, help=help)
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=0, annotation=Annotated[int, info])
+
+
+def _run(role: str, given: dict[str, Any]) -> int:
+    """Run the scenarios of a role under pytest, with what was given. Raises BadInput, ConfigError."""
+    if given["gentle"] and given["not_gentle"]:
+        raise BadInput("--gentle: not together with --not-gentle; give one of them")
+    if given["config"] is None:
+        given["config"] = _default_config()
+    if role == "server" and given["server_url"] is None and given["server_cmd"] is None:
+        if not _names_target(given["config"]):
+            raise BadInput(
+                "no target: give --server-url URL or --server-cmd CMD, or server.url in a configuration file"
+            )
+    arguments = [f"--rap-role={role}"]
+    for option in OPTIONS:
+        value = given.get(option.name.replace("-", "_"))
+        if isinstance(value, list | tuple):
+            arguments += [f"{option.flag}={each}" for each in value]
+        elif value is True:
+            arguments.append(option.flag)
+        elif value not in {None, False}:
+            arguments.append(f"{option.flag}={value}")
+    said = ["-q"] * given["quiet"] + ["-v"] * given["verbose"]
+    return run_pytest([*arguments, *said], str(place("conformance") / role))
+
+
+def run_pytest(arguments: list[str], target: str, *plugins: object) -> int:
+    """Run our scenarios with our own settings, and these plugins, only; gives the exit code."""
     for name in ("PYTEST_ADDOPTS", "PYTEST_PLUGINS"):
         os.environ.pop(name, None)
     os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
@@ -184,11 +124,11 @@ def run_pytest(arguments: list[str], target: str) -> int:
     own = ["-c", str(place("check.ini")), "--rootdir", here, "--import-mode=importlib"]
     own += ["-p", "rap_conformance.plugin", "-p", "pytest_metadata.plugin", "-p", "pytest_html.plugin"]
     own += ["-p", "no:cacheprovider", "-p", "no:warnings", "-p", "no:terminalreporter"]
-    return int(pytest.main([*own, *arguments, target]))
+    return int(pytest.main([*own, *arguments, target], plugins=plugins))
 
 
 def _default_config() -> str | None:
-    from rap_conformance.config import find_default
+    from rap_conformance.server.config import find_default
 
     found = find_default(Path())
     return str(found) if found is not None else None
@@ -197,20 +137,14 @@ def _default_config() -> str | None:
 def _names_target(config: str | None) -> bool:
     if config is None:
         return False
-    from rap_conformance.config import load_file
+    from rap_conformance.server.config import load_file
 
     server = load_file(Path(config)).server
     return server.url is not None or server.command is not None
 
 
-@app.command(
-    add_help_option=False, context_settings={"allow_extra_args": True, "ignore_unknown_options": True}
-)
-def runtime(context: typer.Context) -> None:
-    """Certify an agent runtime, which an adapter starts; `runtime --help` shows the options."""
-    from rap_conformance.runtime.__main__ import main as certify_runtime
-
-    raise SystemExit(certify_runtime(context.args))
+_command("server", "Certify a live tool server.")
+_command("runtime", "Certify an agent runtime, which an adapter starts; without one, the reference runtime.")
 
 
 @app.command()
@@ -289,9 +223,9 @@ def init(
     force: Annotated[bool, typer.Option("--force", help="Replace a file that is there.")] = False,
 ) -> None:
     """Write a configuration to start from, made of what discovery shows."""
-    from rap_conformance.first_config import first_config
-    from rap_conformance.options import check_url, parse_auth_header
-    from rap_conformance.peers.discovery import NotFound, tools_of
+    from rap_conformance.engine.inputs import check_url, parse_auth_header
+    from rap_conformance.network.discovery import NotFound, tools_of
+    from rap_conformance.server.first_config import first_config
 
     url = check_url(server_url, "--server-url")
     headers = [parse_auth_header(header) for header in auth_header or []]
@@ -317,7 +251,7 @@ def baseline_(
     ] = "must",
 ) -> None:
     """Print a baseline of what failed, for `check --baseline`; the reasons are yours to write."""
-    from rap_conformance import baseline
+    from rap_conformance.engine import baseline
     from rap_conformance.reporting import matrix
 
     if level not in {"must", "should"}:

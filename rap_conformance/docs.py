@@ -13,45 +13,12 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from rap_conformance.catalogue import (
-    CATALOGUE_VERSION,
-    Catalogue,
-    CatalogueError,
-    Level,
-    Requirement,
-    catalogue,
-)
+from rap_conformance.engine.catalogue import Catalogue, CatalogueError
+from rap_conformance.engine.requirement import Area, Level, Requirement
 from rap_conformance.places import PACKAGE, in_checkout
+from rap_conformance.protocol.specification import CATALOGUE_VERSION, NEEDS, catalogue
 
 OPEN, CLOSE = "<!-- counts -->", "<!-- /counts -->"
-MESSAGES = {
-    "TCS": "Tool call status",
-    "DSC": "Discovery",
-    "INV": "Invocation",
-    "RES": "Results",
-    "CAN": "Cancellation",
-    "THR": "Thread closure",
-    "SUB": "Subscriptions",
-    "CHO": "User choice",
-    "OAU": "Authorization",
-    "VIE": "View updates",
-    "MIG": "Migration",
-    "RTS": "The runtime's side of the status check",
-}
-NEED_TEXTS = {
-    "status": "the status endpoint is there",
-    "auth": "credentials are given",
-    "pending": "a tool that stays pending some seconds",
-    "quick": "a harmless tool that ends at once",
-    "sub": "a subscription tool",
-    "choice": "a tool that asks the user to choose",
-    "oauth": "a tool that asks for authorization",
-    "view": "a tool that sends view updates",
-    "op": "permission to invoke an operation that does not exist (any `--invoke` but `none`)",
-    "control": "the suite starts the server itself (`--server-cmd`)",
-    "other": "a second identity (`[auth.other]`)",
-    "prefix": "a base URL with a path prefix",
-}
 _SPECIAL = re.compile(r"[\\*_\[\]<>|&~$`#]")
 _CODE_SPAN = re.compile(r"(`[^`]+`)")
 _NOTES = re.compile(r"\bnotes? N\d+(?:(?:, | and )N\d+)*")
@@ -89,17 +56,17 @@ def level(requirement: Requirement) -> str:
     return f"{requirement.level}, derived" if requirement.derived else str(requirement.level)
 
 
-def grouped(requirements: Iterable[Requirement]) -> dict[str, list[Requirement]]:
-    """Requirements by message prefix, messages in the protocol's order, unknown prefixes last."""
-    groups: dict[str, list[Requirement]] = {}
-    for requirement in requirements:
-        groups.setdefault(requirement.code[:3], []).append(requirement)
-    known = [prefix for prefix in MESSAGES if prefix in groups]
-    return {prefix: groups[prefix] for prefix in [*known, *sorted(groups.keys() - MESSAGES.keys())]}
+def grouped(requirements: Iterable[Requirement]) -> dict[Area, list[Requirement]]:
+    """Requirements by the message they are about, messages in the protocol's order."""
+    groups: dict[Area, list[Requirement]] = {}
+    for requirement in sorted(requirements, key=lambda each: (each.area, each.code)):
+        groups.setdefault(requirement.area, []).append(requirement)
+    return groups
 
 
 def _needs(requirement: Requirement) -> str:
-    return " ".join(f"`{need}`" for need in requirement.needs) or "-"
+    each = [f"`{need}`" for need in requirement.needs] + [f"(`{part}`)" for part in requirement.parts]
+    return " ".join(each) or "-"
 
 
 def _row(requirement: Requirement) -> str:
@@ -119,7 +86,8 @@ def section(requirement: Requirement) -> str:
         f"stage {requirement.stage}",
         f"[specification]({requirement.url})",
     ]
-    needs = "; ".join(f"`{need}`: {NEED_TEXTS[need]}" for need in requirement.needs)
+    needs = "; ".join(f"`{need}`: {NEEDS[need]}" for need in requirement.needs)
+    parts = "; ".join(f"`{part}`: {NEEDS[part]}" for part in requirement.parts)
     lines = [
         f"### {requirement.code} {requirement.name}",
         " · ".join(facts),
@@ -129,6 +97,8 @@ def section(requirement: Requirement) -> str:
         f"- **How to mend it:** {with_notes(prose(requirement.remedy))}",
         f"- **Needs:** {needs or ('nothing but the URL' if requirement.role == 'server' else 'an adapter')}",
     ]
+    if parts:
+        lines.append(f"- **Parts of it need:** {parts}")
     if requirement.unseen:
         lines.append(f"- **Not judged:** {prose(requirement.unseen)}")
     elif requirement.planned:
@@ -148,11 +118,11 @@ def counts(found: Catalogue) -> str:
         "| message | codes | MUST | of these derived | SHOULD | ADVICE | all |",
         "|---|---|---:|---:|---:|---:|---:|",
     ]
-    for prefix, members in grouped(found).items():
+    for area, members in grouped(found).items():
         by_level = Counter(requirement.level for requirement in members)
         derived = sum(requirement.derived and requirement.level is Level.MUST for requirement in members)
         lines.append(
-            f"| {MESSAGES.get(prefix, prefix)} | `{prefix}` | {by_level[Level.MUST]} | {derived} "
+            f"| {area.title} | `{members[0].code[:3]}` | {by_level[Level.MUST]} | {derived} "
             f"| {by_level[Level.SHOULD]} | {by_level[Level.ADVICE]} | {len(members)} |"
         )
     return "\n".join(lines)
@@ -169,11 +139,11 @@ def requirements_page(found: Catalogue) -> str:
         "Notes (N1, N2, …) are in [spec-notes.md](spec-notes.md).",
         counts(found),
         "*Needs* is what must be known or given before a requirement can be judged "
-        "(`-`: nothing but the URL):\n\n"
-        + "\n".join(f"- `{need}`: {text}" for need, text in NEED_TEXTS.items()),
+        "(`-`: nothing but the URL); what stands in brackets only parts of it need, each judged where it can "
+        "be:\n\n" + "\n".join(f"- `{need}`: {text}" for need, text in NEEDS.items()),
     ]
-    for prefix, members in grouped(found).items():
-        parts.append(f"## {MESSAGES.get(prefix, prefix)}")
+    for area, members in grouped(found).items():
+        parts.append(f"## {area.title}")
         head = "| code | name | level | asserted | needs |\n|---|---|---|---|---|\n"
         parts.append(head + "\n".join(_row(requirement) for requirement in members))
         parts.extend(section(requirement).rstrip("\n") for requirement in members)

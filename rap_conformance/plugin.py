@@ -7,8 +7,9 @@ target is given or the suite's own scenarios are asked for.
 
 from __future__ import annotations
 
+import argparse
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
 
@@ -18,116 +19,151 @@ if TYPE_CHECKING:
 _HERE = Path(__file__).resolve().parent
 
 
-def pytest_addoption(parser: pytest.Parser) -> None:
-    """Declare the options of a run against a RAP server."""
-    group = parser.getgroup("rap", "RAP conformance (give --server-url or --server-cmd)")
-    add = group.addoption
-    add("--server-url", dest="rap_server_url", metavar="URL", help="base URL of the tool server under test")
-    add(
-        "--server-cmd",
-        dest="rap_server_cmd",
-        metavar="CMD",
-        help="command that starts it; {port} is replaced; the suite may kill and restart it",
-    )
-    add("--rap-config", dest="rap_config", metavar="FILE", help="configuration (TOML)")
-    add(
-        "--rap-auth-header",
-        dest="rap_auth_header",
-        action="append",
-        default=[],
-        metavar="'NAME: VALUE'",
-        help="credentials to send; the value env:NAME reads the environment; repeatable",
-    )
-    add(
-        "--rap-no-auth",
-        dest="rap_no_auth",
-        action="store_true",
-        help="declare a trusted network without authentication; every report says so",
-    )
-    add(
-        "--rap-callback-bind",
-        dest="rap_callback_bind",
-        metavar="HOST:PORT",
-        help="where the receiver listens",
-    )
-    add(
-        "--rap-callback-url",
-        dest="rap_callback_url",
-        metavar="URL",
-        help="how the server reaches the receiver",
-    )
-    add(
-        "--rap-invoke",
-        dest="rap_invoke",
-        metavar="none|read-only|configured|any",
-        help="which tools may be called (default: the configured ones, else those annotated readOnly)",
-    )
-    add(
-        "--rap-requirement",
-        dest="rap_requirement",
-        action="append",
-        default=[],
-        metavar="CODE",
-        help="judge only this requirement; globs (TCS*); repeatable",
-    )
-    add("--rap-level", dest="rap_level", metavar="must|should", default="must", help="what fails the gate")
-    add(
-        "--rap-strict",
-        dest="rap_strict",
-        action="store_true",
-        help="an applicable MUST that was not exercised fails the gate (exit 7)",
-    )
-    add(
-        "--rap-profile",
-        dest="rap_profile",
-        metavar="quick|standard|thorough",
+class Option(NamedTuple):
+    """One option of a run. pytest puts `--rap-` before the name, but for those that are `bare`.
+
+    `kind` is "text", "many" (repeatable) or "flag"; a flag may set `dest` to `const`. `roles`: whose runs it is for.
+    """
+
+    name: str
+    help: str
+    metavar: str = ""
+    kind: str = "text"
+    default: str | None = None
+    roles: tuple[str, ...] = ("server", "runtime")
+    bare: bool = False
+    dest: str = ""
+    const: bool = True
+
+    @property
+    def flag(self) -> str:
+        """How it is typed under pytest."""
+        return f"--{self.name}" if self.bare else f"--rap-{self.name}"
+
+    @property
+    def key(self) -> str:
+        """Where pytest keeps it."""
+        return self.dest or f"rap_{self.name.replace('-', '_')}"
+
+
+_SERVER, _RUNTIME = ("server",), ("runtime",)
+OPTIONS = (
+    Option("server-url", "base URL of the tool server under test", "URL", roles=_SERVER, bare=True),
+    Option(
+        "server-cmd",
+        "command that starts it; {port} is replaced; the suite may kill and restart it",
+        "CMD",
+        roles=_SERVER,
+        bare=True,
+    ),
+    Option(
+        "adapter-cmd", "command that starts a runtime's adapter; {port} is replaced", "CMD", roles=_RUNTIME
+    ),
+    Option(
+        "mutant",
+        "judge a broken runtime of ours, to see what a failure looks like",
+        "NAME",
+        roles=_RUNTIME,
+    ),
+    Option("config", "configuration (TOML)", "FILE"),
+    Option(
+        "auth-header",
+        "credentials to send; the value env:NAME reads the environment; repeatable",
+        "'NAME: VALUE'",
+        "many",
+        roles=_SERVER,
+    ),
+    Option(
+        "no-auth",
+        "declare a trusted network without authentication; every report says so",
+        kind="flag",
+        roles=_SERVER,
+    ),
+    Option("callback-bind", "where the receiver listens", "HOST:PORT", roles=_SERVER),
+    Option("callback-url", "how the server reaches the receiver", "URL", roles=_SERVER),
+    Option(
+        "invoke",
+        "which tools may be called (default: the configured ones, else those annotated readOnly)",
+        "none|read-only|configured|any",
+        roles=_SERVER,
+    ),
+    Option("requirement", "judge only this requirement; globs (TCS*); repeatable", "CODE", "many"),
+    Option("level", "what fails the gate", "must|should", default="must"),
+    Option("strict", "an applicable MUST that was not exercised fails the gate (exit 7)", kind="flag"),
+    Option(
+        "profile",
+        "20, 100 or 1000 generated examples for each generated requirement",
+        "quick|standard|thorough",
         default="standard",
-        help="20, 100 or 1000 generated examples for each generated requirement",
-    )
-    add("--rap-seed", dest="rap_seed", metavar="N", help="repeat a run's generated examples")
-    add(
-        "--rap-baseline", dest="rap_baseline", metavar="FILE", help="known failures; the list may only shrink"
-    )
-    add(
-        "--rap-catalogue",
-        dest="rap_catalogue",
-        metavar="X.Y",
-        help="pin: requirements added later do not fail this gate",
-    )
-    add(
-        "--rap-failed",
-        dest="rap_failed",
-        action="store_true",
-        help="judge again what failed in the last run, as the report folder's report.json says",
-    )
-    add(
-        "--rap-subject",
-        dest="rap_subject",
-        metavar="NAME@sha256:HEX",
-        help="what the attestation is about; else the report alone",
-    )
-    add(
-        "--rap-gentle",
-        dest="rap_gentle",
-        action="store_const",
-        const=True,
-        default=None,
-        help="no floods, no inputs that may kill a server (the default unless the target is on loopback)",
-    )
-    add(
-        "--rap-not-gentle",
-        dest="rap_gentle",
-        action="store_const",
-        const=False,
-        help="the owner consents to both",
-    )
-    add("--rap-max-time", dest="rap_max_time", metavar="SECONDS", help="end the run then, as incomplete")
-    add("--rap-report-dir", dest="rap_report_dir", metavar="DIR", default="reports", help="where reports go")
-    add("--rap-no-report", dest="rap_no_report", action="store_true", help="write no reports")
+    ),
+    Option("seed", "repeat a run's generated examples", "N"),
+    Option("baseline", "known failures; the list may only shrink", "FILE"),
+    Option("catalogue", "pin: requirements added later do not fail this gate", "X.Y"),
+    Option(
+        "failed",
+        "judge again what failed in the last run, as the report folder's report.json says",
+        kind="flag",
+    ),
+    Option("subject", "what the attestation is about; else the report alone", "NAME@sha256:HEX"),
+    Option(
+        "gentle",
+        "no floods, no inputs that may kill a server (the default unless the target is on loopback)",
+        kind="flag",
+    ),
+    Option("not-gentle", "the owner consents to both", kind="flag", dest="rap_gentle", const=False),
+    Option("max-time", "end the run then, as incomplete", "SECONDS"),
+    Option("report-dir", "where reports go", "DIR", default="reports"),
+    Option("no-report", "write no reports", kind="flag"),
+)
+"""Every option of a run, for `check`, `runtime` and pytest alike."""
 
 
-_PATHS = ("--rap-config", "--rap-report-dir", "--rap-baseline", "--server-cmd")
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Declare the options of a run."""
+    group = parser.getgroup(
+        "rap", "RAP conformance (give --server-url or --server-cmd, or --rap-adapter-cmd for a runtime)"
+    )
+    for option in OPTIONS:
+        if option.kind == "flag":
+            default = None if option.key == "rap_gentle" else not option.const
+            group.addoption(
+                option.flag,
+                dest=option.key,
+                action="store_const",
+                const=option.const,
+                default=default,
+                help=option.help,
+            )
+        else:
+            many = option.kind == "many"
+            group.addoption(
+                option.flag,
+                dest=option.key,
+                action="append" if many else "store",
+                metavar=option.metavar,
+                default=[] if many else option.default,
+                help=option.help,
+            )
+    group.addoption("--rap-role", dest="rap_role", default=None, help=argparse.SUPPRESS)
+
+
+class Hooks:
+    """What other plugins may hear of a run of ours."""
+
+    def pytest_rap_event(self, event: Any) -> None:
+        """Something happened: one of `rap_conformance.engine.events`."""
+
+
+def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
+    """Declare what others may hear."""
+    pluginmanager.add_hookspecs(Hooks)
+
+
+_PATHS = ("--rap-config", "--rap-report-dir", "--rap-baseline", "--server-cmd", "--rap-adapter-cmd")
 """Options whose value may be a path."""
+
+
+_TARGETS = ("server_url", "server_cmd", "adapter_cmd", "mutant", "role")
 
 
 def _ours() -> Path:
@@ -137,7 +173,7 @@ def _ours() -> Path:
 
 def _wanted(config: pytest.Config) -> bool:
     """Whether this run is ours: a target is given, or our scenarios are among the arguments."""
-    if config.getoption("rap_server_url") is not None or config.getoption("rap_server_cmd") is not None:
+    if any(config.getoption(f"rap_{name}") is not None for name in _TARGETS):
         return True
     ours = _ours()
     for argument in config.args:
@@ -191,7 +227,7 @@ def pytest_configure(config: pytest.Config) -> None:
     if config.getoption("pyargs"):  # in a checkout the scenarios are beside the package, not in it
         config.args[:] = [str(_ours()) if name == "rap_conformance" else name for name in config.args]
     from rap_conformance.driver import Driver
-    from rap_conformance.options import ConfigError
+    from rap_conformance.engine.inputs import ConfigError
 
     try:
         driver: Driver = Driver.configure(config)

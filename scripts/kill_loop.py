@@ -21,11 +21,11 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from rap_conformance.peer import JSON, encode, query
-from rap_conformance.peers.patience import Patience
-from rap_conformance.peers.probe import Probe
-from rap_conformance.peers.redaction import Redactor
-from rap_conformance.peers.supervisor import Supervisor
+from rap_conformance.network.patience import Patience
+from rap_conformance.network.probe import Probe
+from rap_conformance.network.redaction import Redactor
+from rap_conformance.network.supervisor import Supervisor
+from rap_conformance.protocol.messages import JSON, encode, query
 from rap_conformance.runtime import embedded
 
 GIVEN_UP = "Error: the tool server "

@@ -28,9 +28,9 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(Path(__file__).resolve().parent)]
 
 from changes import Change, changes  # noqa: E402 - a neighbour, found through the line above
+from rap_conformance.server.command_line import EMBEDDED_RATE_LIMIT  # noqa: E402
 
-from rap_conformance import detection  # noqa: E402
-from rap_conformance.command_line import EMBEDDED_RATE_LIMIT  # noqa: E402
+from rap_conformance.detection import mutants as detection  # noqa: E402
 
 REFERENCE = ROOT / "fixtures" / "servers" / "reference"
 LISTED = re.compile(r"- `([\w.]+)`: `(.+)` → `(.+)`")
@@ -97,8 +97,8 @@ class Job(detection.Job):
 
     def watch(self) -> None:
         """Write down, in the child, the first thing that tells this copy from the reference."""
-        from rap_conformance.runner import Runner
-        from rap_conformance.scenario import Record
+        from rap_conformance.engine.runner import Runner
+        from rap_conformance.engine.scenario import Record
 
         add, result = Record.add, Runner.result
 

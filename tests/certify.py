@@ -17,8 +17,9 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from rap_conformance import detection
-from rap_conformance.command_line import reference_scenarios
+from rap_conformance.server.command_line import reference_scenarios
+
+from rap_conformance.detection import mutants as detection
 
 ROOT = Path(__file__).resolve().parent.parent
 

@@ -7,7 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from rap_conformance.evidence import Run
+from rap_conformance.engine.run import Run
 from rap_conformance.reporting import html
 from tests.support import environment
 

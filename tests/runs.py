@@ -4,18 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from rap_conformance.catalogue import Level, Requirement, Stage
-from rap_conformance.evidence import (
-    Exchange,
-    Failure,
-    Finding,
-    Known,
-    Result,
-    Run,
-    RunVerdict,
-    Target,
-    Verdict,
-)
+from rap_conformance.engine.evidence import Exchange, Failure, Finding, Verdict
+from rap_conformance.engine.requirement import Level, Requirement, Stage
+from rap_conformance.engine.run import Known, Result, Run, RunVerdict, Target
 
 OWN = "document.title='owned'"
 SCRIPT = f"<script>{OWN}</script><img src=x onerror={OWN}>"

@@ -9,10 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from rap_conformance import baseline
-from rap_conformance.catalogue import Catalogue, Level
-from rap_conformance.evidence import Finding, Known, Result, Verdict
-from rap_conformance.options import ConfigError
+from rap_conformance.engine import baseline
+from rap_conformance.engine.catalogue import Catalogue
+from rap_conformance.engine.evidence import Finding, Verdict
+from rap_conformance.engine.inputs import ConfigError
+from rap_conformance.engine.requirement import Level
+from rap_conformance.engine.run import Known, Result
 from rap_conformance.reporting import json as json_report
 from rap_conformance.reporting.view import fingerprint
 from tests import runs

@@ -14,16 +14,9 @@ from pathlib import Path
 import pytest
 
 from rap_conformance import docs
-from rap_conformance.catalogue import (
-    CATALOGUE_VERSION,
-    Catalogue,
-    CatalogueError,
-    Level,
-    Requirement,
-    Stage,
-    catalogue,
-    load,
-)
+from rap_conformance.engine.catalogue import Catalogue, CatalogueError, load
+from rap_conformance.engine.requirement import Level, Requirement, Stage
+from rap_conformance.protocol.specification import CATALOGUE_VERSION, catalogue
 
 ROOT = Path(__file__).resolve().parent.parent
 SNAPSHOT = Path(__file__).resolve().parent / "snapshots" / "catalogue.json"

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from rap_conformance import config as c
+from rap_conformance.server import config as c
 
 FULL = """
 [server]

@@ -17,11 +17,12 @@ from jsonschema import Draft202012Validator
 from referencing.exceptions import Unresolvable
 
 from rap_conformance import contract as c
-from rap_conformance.catalogue import Level, Requirement, Stage
 from rap_conformance.contract.__main__ import main
 from rap_conformance.contract.malformed import could_invoke, is_valid_request
 from rap_conformance.contract.queries import is_ordinary
-from rap_conformance.evidence import Exchange, Failure, Finding, Result, Run, RunVerdict, Target, Verdict
+from rap_conformance.engine.evidence import Exchange, Failure, Finding, Verdict
+from rap_conformance.engine.requirement import Level, Requirement, Stage
+from rap_conformance.engine.run import Result, Run, RunVerdict, Target
 from rap_conformance.places import place
 from rap_conformance.reporting.json import incomplete, report
 
@@ -288,7 +289,7 @@ def test_the_description_is_valid_openapi() -> None:
 
 
 def test_the_description_is_loaded_by_schemathesis_with_all_operations() -> None:
-    from rap_conformance.contract import engine
+    from rap_conformance.contract import generation as engine
 
     with engine.calm():
         import schemathesis

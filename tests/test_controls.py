@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from rap_conformance.catalogue import catalogue
-from rap_conformance.controls import CONTROLS, POSITIVE
 from rap_conformance.places import place
+from rap_conformance.protocol.specification import catalogue
+from rap_conformance.server.controls import CONTROLS, POSITIVE
 from tests.certify import certify, configuration
 from tests.empty_servers import ONCE
 

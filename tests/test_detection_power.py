@@ -15,11 +15,11 @@ from typing import Any
 
 import pytest
 
-from rap_conformance import detection
-from rap_conformance.catalogue import catalogue
 from rap_conformance.cli import import_mutants
+from rap_conformance.detection import mutants as detection
+from rap_conformance.engine.scenario import scenario_of
 from rap_conformance.places import place
-from rap_conformance.scenario import scenario_of
+from rap_conformance.protocol.specification import catalogue
 from tests.certify import certify
 
 PICKED = 10

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from rap_conformance.detection_touched import touched
+from rap_conformance.detection.touched import touched
 
 CATALOGUE = '[[requirement]]\ncode = "TCS001"\nwhy = "a"\n[[requirement]]\ncode = "TCS002"\nwhy = "b"\n'
 SCENARIOS = """

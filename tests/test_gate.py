@@ -13,9 +13,12 @@ from pathlib import Path
 
 import pytest
 
-from rap_conformance.catalogue import Catalogue, Level, catalogue
-from rap_conformance.evidence import Result, Verdict
-from rap_conformance.gate import judge, musts
+from rap_conformance.engine.catalogue import Catalogue
+from rap_conformance.engine.evidence import Verdict
+from rap_conformance.engine.requirement import Level
+from rap_conformance.engine.run import Result
+from rap_conformance.engine.verdict import judge, musts
+from rap_conformance.protocol.specification import catalogue
 from tests.support import QUICK, command, environment, run, unused_port
 from tests.test_check import REFERENCE, _until_answered
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from rap_conformance.config import parse
-from rap_conformance.first_config import first_config, toml_value
+from rap_conformance.server.config import parse
+from rap_conformance.server.first_config import first_config, toml_value
 from tests.support import command, environment, run, unused_port
 from tests.test_check import _until_answered
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from rap_conformance.catalogue import catalogue
+from rap_conformance.engine.scenario import scenario_of
 from rap_conformance.places import place
-from rap_conformance.scenario import scenario_of
+from rap_conformance.protocol.specification import catalogue
 
 ROOT = Path(__file__).resolve().parent.parent
 PURE = ("catalogue", "wire", "lifecycle", "evidence", "gate", "presence", "leaks", "forgeries", "reporting")

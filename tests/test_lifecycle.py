@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from rap_conformance.evidence import Exchange
-from rap_conformance.lifecycle import (
+from rap_conformance.engine.evidence import Exchange
+from rap_conformance.protocol.lifecycle import (
     ANSWERS,
     CODES,
     TRANSITIONS,

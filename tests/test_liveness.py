@@ -9,17 +9,17 @@ from pathlib import Path
 
 import pytest
 
-from rap_conformance.evidence import Exchange
-from rap_conformance.payloads import PayloadError
-from rap_conformance.peer import JSON, encode, query
-from rap_conformance.peers.patience import Patience
-from rap_conformance.peers.probe import Probe
-from rap_conformance.peers.redaction import Redactor
-from rap_conformance.peers.scripted import ScriptedServers
-from rap_conformance.peers.toolserver import ToolServer
+from rap_conformance.engine.evidence import Exchange
+from rap_conformance.network.patience import Patience
+from rap_conformance.network.probe import Probe
+from rap_conformance.network.redaction import Redactor
+from rap_conformance.network.scripted import ScriptedServers
+from rap_conformance.network.toolserver import ToolServer
 from rap_conformance.places import place
+from rap_conformance.protocol.messages import JSON, encode, query
+from rap_conformance.protocol.payloads import PayloadError
+from rap_conformance.protocol.reading import Liveness, means_alive, read_liveness, runtime_reading
 from rap_conformance.runtime.vectors import BASES, FAILURES, Vector, load, vectors
-from rap_conformance.wire import Liveness, means_alive, read_liveness, runtime_reading
 
 FILE = place("fixtures") / "payloads" / "liveness.json"
 SAMPLE = {"name": "a", "status": 200, "liveness": "gone", "allowed": ["gone"], "basis": "stated", "why": "so"}

@@ -21,8 +21,9 @@ import pytest
 from fixtures.servers.mutants import MUTANTS, Mutant
 from fixtures.servers.mutants.registry import mutant
 from fixtures.servers.reference import ReferenceServer
-from rap_conformance import detection, detection_docs
-from rap_conformance.catalogue import catalogue
+from rap_conformance.detection import documents as detection_docs
+from rap_conformance.detection import mutants as detection
+from rap_conformance.protocol.specification import catalogue
 from tests.support import environment
 
 BROAD = ("TCS004", "TCS009", "TCS010", "TCS011", "TCS013", "TCS014")

@@ -10,7 +10,8 @@ import pytest
 
 from rap_conformance import contract
 from rap_conformance.contract.malformed import could_invoke, is_valid_request
-from rap_conformance.payloads import (
+from rap_conformance.places import place
+from rap_conformance.protocol.payloads import (
     HostileId,
     Malformed,
     PayloadError,
@@ -19,7 +20,6 @@ from rap_conformance.payloads import (
     load_malformed,
     malformed_payloads,
 )
-from rap_conformance.places import place
 
 FOLDER = place("fixtures") / "payloads"
 # In order to a lenient reader: it forgives a key twice, ignores a mark, or takes any length.

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from rap_conformance.evidence import Run, RunVerdict, Verdict
+from rap_conformance.engine.evidence import Verdict
+from rap_conformance.engine.run import Run, RunVerdict
 from rap_conformance.reporting import json as json_report
 from rap_conformance.reporting import matrix
 from tests import browser as chrome

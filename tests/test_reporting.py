@@ -11,7 +11,8 @@ import jsonschema
 import pytest
 from junitparser import JUnitXml, TestCase
 
-from rap_conformance.evidence import Run, RunVerdict, Verdict
+from rap_conformance.engine.evidence import Verdict
+from rap_conformance.engine.run import Run, RunVerdict
 from rap_conformance.places import place
 from rap_conformance.reporting import html, terminal, view
 from rap_conformance.reporting import json as json_report

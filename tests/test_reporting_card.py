@@ -8,8 +8,9 @@ from dataclasses import replace
 
 import pytest
 
-from rap_conformance.catalogue import Level
-from rap_conformance.evidence import Exchange, Finding, Known, Run, Verdict
+from rap_conformance.engine.evidence import Exchange, Finding, Verdict
+from rap_conformance.engine.requirement import Level
+from rap_conformance.engine.run import Known, Run
 from rap_conformance.reporting import card, html, marks, pictures, view
 from tests import runs
 

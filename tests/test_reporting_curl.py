@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from rap_conformance.evidence import Exchange
+from rap_conformance.engine.evidence import Exchange
 from rap_conformance.reporting.curl import curl
 from tests import runs
 

@@ -12,8 +12,9 @@ import pytest
 import xmlschema
 from junitparser import JUnitXml
 
-from rap_conformance.evidence import Run, RunVerdict, Verdict
-from rap_conformance.options import ConfigError
+from rap_conformance.engine.evidence import Verdict
+from rap_conformance.engine.inputs import ConfigError
+from rap_conformance.engine.run import Run, RunVerdict
 from rap_conformance.reporting import files, markdown
 from rap_conformance.reporting import json as json_report
 from rap_conformance.reporting.junit import junit

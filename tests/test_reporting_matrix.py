@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from rap_conformance.evidence import Verdict
+from rap_conformance.engine.evidence import Verdict
 from rap_conformance.reporting import json as json_report
 from rap_conformance.reporting import matrix
 from tests import runs

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rap_conformance.reporting import safe
+from rap_conformance.engine import safe
 from tests.runs import HARMFUL
 
 

@@ -17,9 +17,10 @@ from in_toto_attestation.v1.statement import Statement  # type: ignore[import-un
 from in_toto_attestation.v1.statement_pb2 import Statement as StatementMessage  # type: ignore[import-untyped]
 from markdown_it import MarkdownIt
 
-from rap_conformance.catalogue import Level
-from rap_conformance.evidence import Known, Result, Run, RunVerdict, Verdict
-from rap_conformance.options import ConfigError
+from rap_conformance.engine.evidence import Verdict
+from rap_conformance.engine.inputs import ConfigError
+from rap_conformance.engine.requirement import Level
+from rap_conformance.engine.run import Known, Result, Run, RunVerdict
 from rap_conformance.reporting import attestation, badge, markdown, view
 from tests import runs
 

@@ -18,17 +18,19 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from rap_conformance.runtime.__main__ import main
+from rap_conformance.runtime.run import certify, scenarios
 
 from rap_conformance import contract
-from rap_conformance.catalogue import DEFAULT_REVISION, Level, catalogue
-from rap_conformance.evidence import Run, RunVerdict, Verdict
+from rap_conformance.detection.runtimes import Outcome, Subject, examine, row, subjects
+from rap_conformance.engine.evidence import Verdict
+from rap_conformance.engine.requirement import Level
+from rap_conformance.engine.run import Run, RunVerdict
 from rap_conformance.places import place
+from rap_conformance.protocol.specification import DEFAULT_REVISION, catalogue
 from rap_conformance.runtime import embedded
-from rap_conformance.runtime.__main__ import main
 from rap_conformance.runtime.adapter import adapter_contract
-from rap_conformance.runtime.detection import Outcome, Subject, examine, row, subjects
 from rap_conformance.runtime.options import RuntimeOptions, Timing
-from rap_conformance.runtime.run import certify, scenarios
 
 ROOT = Path(__file__).resolve().parent.parent
 RTS = catalogue().at(DEFAULT_REVISION, role="runtime")

@@ -7,9 +7,9 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import pytest
 
-from rap_conformance.peers.patience import Patience
-from rap_conformance.peers.probe import NOBODY, Credentials, Probe
-from rap_conformance.peers.redaction import Redactor
+from rap_conformance.network.patience import Patience
+from rap_conformance.network.probe import NOBODY, Credentials, Probe
+from rap_conformance.network.redaction import Redactor
 
 pytest.importorskip("botocore", reason="the extra `sigv4` is not installed")
 
@@ -17,7 +17,7 @@ pytest.importorskip("botocore", reason="the extra `sigv4` is not installed")
 def test_each_request_is_signed_for_its_own_body_and_nothing_of_it_is_recorded(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    from rap_conformance.peers.sigv4 import signer
+    from rap_conformance.network.sigv4 import signer
 
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "AKIDEXAMPLE")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "a-secret-access-key-of-nobody")

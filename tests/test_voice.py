@@ -6,9 +6,10 @@ import io
 
 import pytest
 
-from rap_conformance.catalogue import catalogue
-from rap_conformance.evidence import Finding, Result, Verdict
-from rap_conformance.voice import Voice
+from rap_conformance.engine.evidence import Finding, Verdict
+from rap_conformance.engine.run import Result
+from rap_conformance.protocol.specification import catalogue
+from rap_conformance.reporting.voice import Voice
 from tests import runs
 
 MUST = next(r for r in catalogue() if r.code == "TCS004")

@@ -17,7 +17,7 @@ from rap_conformance.contract.schemas import (
 )
 from rap_conformance.contract.shrink import smallest
 from rap_conformance.contract.untrusted import SchemaJudgement, schema_problem
-from rap_conformance.payloads import Malformed
+from rap_conformance.protocol.payloads import Malformed
 
 __all__ = [
     "Contract",

@@ -7,12 +7,12 @@ import json
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from rap_conformance.contract import engine
+from rap_conformance.contract import generation as engine
 from rap_conformance.contract.document import STATUS_PATH, for_generation
 from rap_conformance.contract.queries import PREFIX
 from rap_conformance.contract.schemas import STATUS_REQUEST, Contract, contract
 from rap_conformance.contract.sentences import kind
-from rap_conformance.payloads import JSON, Malformed
+from rap_conformance.protocol.payloads import JSON, Malformed
 
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy

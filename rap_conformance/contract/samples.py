@@ -111,7 +111,7 @@ def _stretched(pattern: str, text: str, least: int) -> str | None:
 def _generated(pattern: str, least: int, most: int, seed: str) -> str:
     from hypothesis import strategies as st
 
-    from rap_conformance.contract import engine
+    from rap_conformance.contract import generation as engine
 
     with engine.calm():
         strategy = st.from_regex(pattern).filter(lambda text: least <= len(text) <= most)

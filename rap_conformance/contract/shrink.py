@@ -6,9 +6,10 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Literal
 
-from rap_conformance.contract import engine, malformed, queries
+from rap_conformance.contract import generation as engine
+from rap_conformance.contract import malformed, queries
 from rap_conformance.contract.schemas import STATUS_REQUEST, Contract, contract
-from rap_conformance.payloads import Malformed
+from rap_conformance.protocol.payloads import Malformed
 
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy

@@ -11,9 +11,10 @@ import json
 import re
 from typing import Any
 
-from rap_conformance.evidence import Run, RunVerdict, Verdict
-from rap_conformance.options import ConfigError, shown
-from rap_conformance.reporting.safe import valid
+from rap_conformance.engine.evidence import Verdict
+from rap_conformance.engine.inputs import ConfigError, shown
+from rap_conformance.engine.run import Run, RunVerdict
+from rap_conformance.engine.safe import valid
 from rap_conformance.reporting.view import musts, musts_met, of
 
 STATEMENT_TYPE = "https://in-toto.io/Statement/v1"

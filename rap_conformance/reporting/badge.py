@@ -8,8 +8,9 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from rap_conformance.evidence import Run, RunVerdict, Verdict
-from rap_conformance.reporting.safe import text
+from rap_conformance.engine.evidence import Verdict
+from rap_conformance.engine.run import Run, RunVerdict
+from rap_conformance.engine.safe import text
 from rap_conformance.reporting.view import counts, musts_met
 
 

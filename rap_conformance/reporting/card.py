@@ -9,15 +9,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from rap_conformance.catalogue import Level
-from rap_conformance.evidence import Exchange, Finding, Headers, Result, Run, Verdict
+from rap_conformance.engine.evidence import Exchange, Finding, Headers, Verdict
+from rap_conformance.engine.requirement import Level
+from rap_conformance.engine.run import Result, Run
+from rap_conformance.engine.safe import html_text, text
 from rap_conformance.reporting import marks
 from rap_conformance.reporting.pictures import lifeline
-from rap_conformance.reporting.safe import html_text, text
 from rap_conformance.reporting.view import (
     SIGNS,
     again,
-    fingerprint,
     is_smallest,
     key_exchange,
     liveness,
@@ -188,7 +188,7 @@ def _input(finding: Finding, result: Result, limits: Limits) -> str:
 
 def _finding(finding: Finding, result: Result, limits: Limits, first: bool) -> str:
     """One departure; all but a card's first are folded."""
-    level = f"<small>{finding.level}, case {fingerprint(finding)}</small>"
+    level = f"<small>{finding.level}, case {finding.fingerprint}</small>"
     case = f"{html_text(finding.case, min(limits.prose, 300))} {level}"
     inside = _inside(finding, result, limits)
     if first:

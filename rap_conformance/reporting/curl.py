@@ -11,7 +11,7 @@ import re
 import shlex
 from urllib.parse import quote
 
-from rap_conformance.evidence import Exchange
+from rap_conformance.engine.evidence import Exchange
 
 BODY_LIMIT = 4096
 """Bytes of a body written out; a longer body is cut, with a comment that says so."""

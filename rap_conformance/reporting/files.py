@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 
-from rap_conformance.evidence import Run
+from rap_conformance.engine.run import Run
 from rap_conformance.reporting import attestation, badge, html, markdown
 from rap_conformance.reporting import json as json_report
 from rap_conformance.reporting.junit import junit

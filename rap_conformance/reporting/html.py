@@ -25,11 +25,12 @@ from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 
-from rap_conformance.catalogue import Level, Requirement
-from rap_conformance.evidence import Result, Run, Verdict
+from rap_conformance.engine.evidence import Verdict
+from rap_conformance.engine.requirement import Level, Requirement
+from rap_conformance.engine.run import Result, Run
+from rap_conformance.engine.safe import html_text, text
 from rap_conformance.reporting.card import bullets, cards, prose
 from rap_conformance.reporting.pictures import histogram, lifeline
-from rap_conformance.reporting.safe import html_text, text
 from rap_conformance.reporting.view import (
     SIGNS,
     WORST_FIRST,

@@ -12,11 +12,12 @@ from collections.abc import Iterator
 from typing import Any
 
 from rap_conformance import __version__
-from rap_conformance.catalogue import CATALOGUE_VERSION, DEFAULT_REVISION
-from rap_conformance.evidence import Exchange, Finding, Headers, Known, Result, Run, RunVerdict, Target
+from rap_conformance.engine.evidence import Exchange, Finding, Headers
+from rap_conformance.engine.run import Known, Result, Run, RunVerdict, Target
+from rap_conformance.engine.safe import valid
+from rap_conformance.protocol.specification import CATALOGUE_VERSION, DEFAULT_REVISION
 from rap_conformance.reporting.pictures import percentile
-from rap_conformance.reporting.safe import valid
-from rap_conformance.reporting.view import counts, fingerprint, liveness, reproduce
+from rap_conformance.reporting.view import counts, liveness, reproduce
 
 SCHEMA_VERSION = "1.0"
 BODY_LIMIT = 8192
@@ -70,7 +71,7 @@ def _evidence(finding: Finding) -> dict[str, Any]:
         "level": str(finding.level),
         "expected": finding.expected,
         "actual": finding.actual,
-        "case": fingerprint(finding),
+        "case": finding.fingerprint,
         "exchanges": [_exchange(exchange) for exchange in finding.exchanges],
         "liveness": liveness(finding),
         "reproduce": reproduce(finding),

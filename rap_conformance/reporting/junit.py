@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import xml.etree.ElementTree as ET
 
-from rap_conformance.evidence import Result, Run, Verdict
-from rap_conformance.reporting.safe import xml_text
+from rap_conformance.engine.evidence import Verdict
+from rap_conformance.engine.run import Result, Run
+from rap_conformance.engine.safe import xml_text
 from rap_conformance.reporting.terminal import failure_block, last_line, summary_lines
-from rap_conformance.reporting.view import area, headline
+from rap_conformance.reporting.view import headline
 
 _SKIPPED = frozenset({Verdict.UNTESTED, Verdict.NOT_APPLICABLE, Verdict.KNOWN})
 _BLOCK_LIMIT = 20_000
@@ -33,7 +34,7 @@ def _case(suite: ET.Element, result: Result) -> None:
         suite,
         "testcase",
         name=xml_text(f"{requirement.code} {requirement.name}"),
-        classname=area(requirement.code),
+        classname=requirement.area.name,
         time=f"{result.duration:.3f}",
     )
     if verdict is Verdict.FAIL:

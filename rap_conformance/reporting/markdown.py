@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 
-from rap_conformance.catalogue import Level
-from rap_conformance.evidence import Exchange, Finding, Result, Run, Verdict
-from rap_conformance.reporting.safe import html_text, markdown_text, text
+from rap_conformance.engine.evidence import Exchange, Finding, Verdict
+from rap_conformance.engine.requirement import Level
+from rap_conformance.engine.run import Result, Run
+from rap_conformance.engine.safe import html_text, markdown_text, text
 from rap_conformance.reporting.view import (
     SIGNS,
     again,

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from rap_conformance.evidence import Exchange, Finding
+from rap_conformance.engine.evidence import Exchange, Finding
 
 Span = tuple[int, int]
 Spans = tuple[Span, ...]

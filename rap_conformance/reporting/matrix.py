@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from rap_conformance.evidence import Verdict
+from rap_conformance.engine.evidence import Verdict
+from rap_conformance.engine.safe import html_text, text
 from rap_conformance.places import place
 from rap_conformance.reporting.html import CSS, CSS_FILE
-from rap_conformance.reporting.safe import html_text, text
 from rap_conformance.reporting.view import SIGNS, WORST_FIRST, plural
 
 MAJOR = "1"

@@ -10,10 +10,10 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from rap_conformance.evidence import Exchange
-from rap_conformance.reporting.safe import html_text
+from rap_conformance.engine.evidence import Exchange
+from rap_conformance.engine.safe import html_text
+from rap_conformance.protocol.reading import Liveness, lenient_json, read_liveness
 from rap_conformance.reporting.view import is_status_query, plural
-from rap_conformance.wire import Liveness, lenient_json, read_liveness
 
 _WIDTH, _LEFT, _RIGHT = 600, 108, 18
 _STEP = 23  # from one mark to the next, at least

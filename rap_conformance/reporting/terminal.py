@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import textwrap
 
-from rap_conformance.evidence import Exchange, Finding, Result, Run, Verdict
-from rap_conformance.reporting.safe import terminal_text
+from rap_conformance.engine.evidence import Exchange, Finding, Verdict
+from rap_conformance.engine.run import Result, Run
+from rap_conformance.engine.safe import terminal_text
 from rap_conformance.reporting.view import (
     by_reason,
     counted,
-    fingerprint,
     key_exchange,
     liveness,
     musts,
@@ -89,7 +89,7 @@ def failure_block(result: Result, width: int = 80) -> str:
         lines += _field("mend", requirement.remedy, width)
     lines += _field("read", requirement.url, width)
     if result.findings:
-        cases = dict.fromkeys(f'"{fingerprint(finding)}"' for finding in result.findings[:_FINDINGS_SHOWN])
+        cases = dict.fromkeys(f'"{finding.fingerprint}"' for finding in result.findings[:_FINDINGS_SHOWN])
         lines += _field("baseline", f'requirement = "{requirement.code}" case = {" or ".join(cases)}', width)
         command = reproduce(result.findings[0])
         if command and len(command) <= _CURL_LIMIT:

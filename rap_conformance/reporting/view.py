@@ -4,29 +4,13 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterable
-from dataclasses import replace
 
-from rap_conformance.catalogue import Level
-from rap_conformance.evidence import Exchange, Finding, Result, Run, RunVerdict, Verdict
+from rap_conformance.engine.evidence import Exchange, Finding, Verdict
+from rap_conformance.engine.requirement import Level
+from rap_conformance.engine.run import Result, Run, RunVerdict
+from rap_conformance.engine.safe import valid
+from rap_conformance.protocol.reading import runtime_reading
 from rap_conformance.reporting.curl import curl
-from rap_conformance.reporting.safe import valid
-from rap_conformance.wire import runtime_reading
-
-AREAS = {
-    "DSC": "discovery",
-    "INV": "invocation",
-    "RES": "results",
-    "TCS": "tool_call_status",
-    "CAN": "cancel_tool_call",
-    "THR": "close_thread",
-    "SUB": "subscription",
-    "CHO": "user_choice",
-    "OAU": "oauth",
-    "VIE": "view_update",
-    "MIG": "migrate",
-    "RTS": "runtime",
-}
-"""The protocol message that the letters of a code stand for."""
 
 _EXERCISED = frozenset({Verdict.PASS, Verdict.FAIL, Verdict.KNOWN, Verdict.WARN, Verdict.ADVICE})
 WORST_FIRST = (
@@ -60,11 +44,6 @@ _COUNTED = {
     Verdict.NOT_APPLICABLE: "not applicable",
     Verdict.PASS: "passed",
 }
-
-
-def area(code: str) -> str:
-    """The message that a requirement is about: "tool_call_status" for TCS004."""
-    return AREAS.get(code[:3], code[:3].lower())
 
 
 def counts(run: Run) -> dict[Verdict, int]:
@@ -121,10 +100,10 @@ def of(run: Run, *verdicts: Verdict) -> tuple[Result, ...]:
 
 def by_area(run: Run) -> dict[str, list[Result]]:
     """The results of each message in the order of a conversation, each in the order of codes."""
-    areas: dict[str, list[Result]] = {name: [] for name in AREAS.values()}
-    for result in sorted(run.results, key=lambda result: result.requirement.code):
-        areas.setdefault(area(result.requirement.code), []).append(result)
-    return {name: results for name, results in areas.items() if results}
+    areas: dict[str, list[Result]] = {}
+    for result in sorted(run.results, key=lambda result: (result.requirement.area, result.requirement.code)):
+        areas.setdefault(result.requirement.area.name, []).append(result)
+    return areas
 
 
 def by_reason(results: Iterable[Result]) -> dict[str, list[str]]:
@@ -150,11 +129,6 @@ def key_exchange(finding: Finding) -> Exchange | None:
     return next(iter(ours or finding.exchanges), None)
 
 
-def fingerprint(finding: Finding) -> str:
-    """The finding's fingerprint, also where its case holds lone surrogates."""
-    return replace(finding, case=valid(finding.case)).fingerprint
-
-
 def liveness(finding: Finding) -> str:
     """What a restarted runtime makes of the last status answer; empty if none was asked."""
     exchange = key_exchange(finding)
@@ -174,7 +148,7 @@ def is_smallest(finding: Finding) -> bool:
 
 def waiver(finding: Finding) -> str:
     """An entry of a baseline file that covers this failure; the reason is left to fill in."""
-    return f'[[known]]\nrequirement = "{finding.code}"\ncase = "{fingerprint(finding)}"\nreason = ""\n'
+    return f'[[known]]\nrequirement = "{finding.code}"\ncase = "{finding.fingerprint}"\nreason = ""\n'
 
 
 def again(run: Run, code: str) -> str:

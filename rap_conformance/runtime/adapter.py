@@ -12,28 +12,27 @@ from urllib.parse import urlencode
 
 from rap_conformance.contract import Contract
 from rap_conformance.contract.sentences import shown
-from rap_conformance.evidence import Exchange, Failure
-from rap_conformance.gate import EXIT_BAD_INPUT, EXIT_NOBODY
-from rap_conformance.peer import JSON, encode
-from rap_conformance.peers.probe import Probe
-from rap_conformance.peers.supervisor import Supervisor, listens
+from rap_conformance.engine.evidence import Exchange, Failure
+from rap_conformance.engine.scenario import Refused
+from rap_conformance.engine.verdict import EXIT_BAD_INPUT, EXIT_NOBODY
+from rap_conformance.network.probe import Probe
+from rap_conformance.network.supervisor import Supervisor, listens
 from rap_conformance.places import place
+from rap_conformance.protocol.messages import JSON, encode
 
 
-class AdapterTrouble(Exception):
-    """The adapter cannot be used, so the run ends without a verdict; `exit` is the exit code."""
+class AdapterWrong(Refused):
+    """The adapter answered against the contract, so the run ends; the message is one sentence."""
 
-    exit = EXIT_BAD_INPUT
-
-
-class AdapterWrong(AdapterTrouble):
-    """The adapter answered against the contract; the message is one sentence."""
+    def __init__(self, message: str) -> None:
+        super().__init__(message, EXIT_BAD_INPUT)
 
 
-class AdapterSilent(AdapterTrouble):
-    """The adapter does not answer: it hangs or is gone; the message is one sentence."""
+class AdapterSilent(Refused):
+    """The adapter does not answer: it hangs or is gone, so the run ends; the message is one sentence."""
 
-    exit = EXIT_NOBODY
+    def __init__(self, message: str) -> None:
+        super().__init__(message, EXIT_NOBODY)
 
 
 @cache
@@ -56,7 +55,7 @@ class Adapter:
         return self._probe.send("GET", f"{self.url}/state", patient=False).status is not None
 
     def boot(self, body: dict[str, Any], within: float) -> Exchange:
-        """Boot the runtime. Raises AdapterTrouble, as every method here does."""
+        """Boot the runtime. Raises Refused, as every method here does."""
         return self._ask("POST", "/boot", "acknowledgement", body, within)[0]
 
     def state(self) -> tuple[Exchange, dict[str, Any]]:

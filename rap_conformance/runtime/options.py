@@ -3,10 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
-
-from rap_conformance.catalogue import DEFAULT_REVISION
-from rap_conformance.evidence import Known
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,19 +27,12 @@ class Timing:
 
 @dataclass(frozen=True, slots=True)
 class RuntimeOptions:
-    """One run. `command` starts the adapter and holds `{port}`; `environment` is added to ours for it."""
+    """The runtime's adapter: `command` starts it and holds `{port}`; `environment` is added to ours for it.
+
+    `embedded`: it is one of the runtimes that this suite carries.
+    """
 
     command: str
     environment: tuple[tuple[str, str], ...] = ()
     embedded: bool = False
-    revision: str = DEFAULT_REVISION
-    profile: str = "standard"
-    seed: int = 0
-    level: str = "must"
-    strict: bool = False
-    selected: tuple[str, ...] = ()
-    pin: str | None = None
-    known: tuple[Known, ...] = ()
-    max_time: float | None = None
-    report_dir: Path | None = None
     timing: Timing = Timing()

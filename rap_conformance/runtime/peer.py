@@ -6,19 +6,19 @@ A `RuntimePeer` belongs to one attempt at one scenario. Times are seconds since 
 from __future__ import annotations
 
 import re
-import secrets
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future
 from typing import Any, TypeVar
 
-from rap_conformance.evidence import Exchange
-from rap_conformance.peer import JSON, encode
-from rap_conformance.peers.acts import Act, Gate, alive, answer
-from rap_conformance.peers.toolserver import Query, ToolServer
+from rap_conformance.engine.evidence import Exchange
+from rap_conformance.engine.record import Record, Recorder
+from rap_conformance.engine.scenario import PeerDied, Refused, Violation
+from rap_conformance.network.acts import Act, Gate, alive, answer
+from rap_conformance.network.toolserver import Query, ToolServer
+from rap_conformance.protocol.messages import JSON, encode, fresh
 from rap_conformance.runtime.adapter import AdapterSilent, AdapterWrong
 from rap_conformance.runtime.session import RuntimeSession
 from rap_conformance.runtime.state import State, Waiting
-from rap_conformance.scenario import Record, Recorder, Violation
 
 T = TypeVar("T")
 _PATIENT_BOOT = 2.0
@@ -31,11 +31,6 @@ _EVIDENCE = 6000
 """Bytes up to which a state is worth showing beside a finding."""
 
 
-def fresh(kind: str = "call") -> str:
-    """An id nobody ever used, ours by its prefix."""
-    return f"rapc-{kind}-{secrets.token_hex(8)}"
-
-
 class RuntimePeer(Recorder):
     """What a scenario may do with the runtime under test. `attempt` is 1 when a first run is confirmed."""
 
@@ -46,6 +41,16 @@ class RuntimePeer(Recorder):
         """The last callback, as long as the runtime has not shown that it survived it."""
         self._boot: Future[Exchange] | None = None
         self._given: tuple[str, ...] = ()
+
+    def death(self, refused: Refused) -> PeerDied | None:
+        """A runtime that is gone right after something was posted to it died of that."""
+        if not isinstance(refused, AdapterSilent) or self.culprit is None:
+            return None
+        if not self.patience.until(self.session.adapter.gone, 1.0):
+            return None
+        actual = "it was gone right after this callback, and its adapter with it"
+        case = "the runtime died of a callback"
+        return PeerDied(actual, self.culprit, expected="the runtime goes on", case=case)
 
     # --- tool servers and what waits for them --------------------------------
 
@@ -121,7 +126,7 @@ class RuntimePeer(Recorder):
         self._booted(_PATIENT_BOOT)
 
     def _booted(self, within: float) -> bool:
-        """Whether /boot has answered. Raises AdapterTrouble if it failed."""
+        """Whether /boot has answered. Raises Refused if it failed."""
         if self._boot is None:
             return True
         boot = self._boot
@@ -131,7 +136,7 @@ class RuntimePeer(Recorder):
         return True
 
     def state(self) -> State:
-        """What the runtime waits for and what it injected, now. Raises AdapterTrouble."""
+        """What the runtime waits for and what it injected, now. Raises Refused."""
         exchange, body = self.session.adapter.state()
         self.record.exchanges += 1
         self.culprit = None
@@ -210,7 +215,7 @@ class RuntimePeer(Recorder):
     # --- calling it back -----------------------------------------------------
 
     def call_back(self, call: Waiting, message: Any) -> Exchange:
-        """POST a message (or raw bytes) to the callback URL of a call. Raises AdapterTrouble."""
+        """POST a message (or raw bytes) to the callback URL of a call. Raises Refused."""
         url = self.session.adapter.callback_url(call.thread, call.id)
         for part in re.split(r"[/?&=]", url.split("//", 1)[1])[1:]:
             if len(part) >= _SECRET and call.id not in part and call.thread not in part:
@@ -235,7 +240,7 @@ class RuntimePeer(Recorder):
             raise AdapterSilent("the adapter is gone")
 
     def say(self, thread: str, text: str = "Are you there?", within: float | None = None) -> Exchange:
-        """A message of the user. Raises AdapterTrouble."""
+        """A message of the user. Raises Refused."""
         self.record.exchanges += 1
         return self.session.adapter.message(thread, text, within)
 

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from rap_conformance.catalogue import Requirement
-from rap_conformance.peers.acts import alive
-from rap_conformance.runtime.peer import RuntimePeer, fresh
+from rap_conformance.engine.record import Record
+from rap_conformance.network.acts import alive
+from rap_conformance.protocol.messages import fresh
+from rap_conformance.protocol.specification import catalogue
+from rap_conformance.runtime.peer import RuntimePeer
 from rap_conformance.runtime.session import RuntimeSession
-from rap_conformance.scenario import Record
 
 
-def preflight(session: RuntimeSession, any_requirement: Requirement) -> None:
-    """Use every part of the contract once. Raises AdapterTrouble with one sentence."""
-    runtime = RuntimePeer(session, Record(any_requirement))
+def begin(session: RuntimeSession) -> None:
+    """Start servers and adapter, and use every part of the contract once. Raises Refused, one sentence."""
+    session.servers.start()
+    session.start_adapter()
+    runtime = RuntimePeer(session, Record(next(iter(catalogue()))))
     server, free = runtime.server(), fresh("thread")
     calls = runtime.both(server, alive(True))
     runtime.boot(calls, threads=[free])

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from rap_conformance.evidence import Exchange
-from rap_conformance.peers.toolserver import ToolServer
+from rap_conformance.engine.evidence import Exchange
+from rap_conformance.engine.scenario import Untested
+from rap_conformance.network.toolserver import ToolServer
 from rap_conformance.runtime.peer import RuntimePeer
 from rap_conformance.runtime.state import State, Waiting
 from rap_conformance.runtime.vectors import Vector, vectors
-from rap_conformance.scenario import Untested
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ def readings(runtime: RuntimePeer) -> Readings:
 def _read(runtime: RuntimePeer) -> Readings | None:
     home = {"": runtime.server(), "refused": runtime.servers.nobody(), "name": runtime.servers.nowhere()}
     calls: list[tuple[Vector, Waiting]] = []
-    quick = runtime.session.options.profile == "quick"
+    quick = runtime.session.common.profile == "quick"
     for number, vector in enumerate(vectors()):
         server = _home(runtime, vector, home)
         kinds = (bool(number % 2),) if quick else (False, True)

@@ -6,15 +6,19 @@ import contextlib
 import tempfile
 import threading
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TypeVar, cast
 
-from rap_conformance.peers.patience import Patience
-from rap_conformance.peers.probe import Probe
-from rap_conformance.peers.redaction import Redactor
-from rap_conformance.peers.scripted import ScriptedServers
-from rap_conformance.peers.supervisor import CommandFailed, Supervisor
-from rap_conformance.runtime.adapter import Adapter, AdapterTrouble, AdapterWrong
+from rap_conformance.engine.options import Options
+from rap_conformance.engine.run import Target
+from rap_conformance.engine.scenario import PeerDied
+from rap_conformance.engine.session import Account, Lack
+from rap_conformance.network.patience import Patience
+from rap_conformance.network.probe import Probe
+from rap_conformance.network.redaction import Redactor
+from rap_conformance.network.scripted import ScriptedServers
+from rap_conformance.network.supervisor import CommandFailed, Supervisor
+from rap_conformance.runtime.adapter import Adapter, AdapterWrong
 from rap_conformance.runtime.options import RuntimeOptions
 
 T = TypeVar("T")
@@ -23,9 +27,9 @@ T = TypeVar("T")
 class RuntimeSession:
     """Everything the scenarios of one run share."""
 
-    def __init__(self, options: RuntimeOptions) -> None:
-        self.options, self.timing = options, options.timing
-        self.patience = Patience(options.max_time)
+    def __init__(self, options: RuntimeOptions, common: Options) -> None:
+        self.options, self.common, self.timing = options, common, options.timing
+        self.patience = Patience(common.max_time)
         self.redactor = Redactor()
         self.servers = ScriptedServers(self.patience)
         self._folder = tempfile.TemporaryDirectory(prefix="rapc-runtime-", ignore_cleanup_errors=True)
@@ -41,29 +45,81 @@ class RuntimeSession:
         self.pool = ThreadPoolExecutor(max_workers=16, thread_name_prefix="adapter")
         self.notes: list[str] = []
         self.causes: list[str] = []
-        self.trouble: AdapterTrouble | None = None
         self._made: dict[str, object] = {}
+        self._making = threading.RLock()
         self._lock = threading.Lock()
         self._closed = False
 
-    def start(self) -> None:
-        """Start the servers and the adapter. Raises AdapterTrouble if the adapter does not come up."""
-        self.servers.start()
+    # --- what the engine asks ------------------------------------------------
+
+    def over(self) -> str:
+        """Why nothing more can be judged; empty as long as something can."""
+        return "the run ended before this was judged" if self.patience.halted else ""
+
+    def time_is_up(self) -> bool:
+        """Whether the time allowed for the run has passed."""
+        return self.patience.time_is_up
+
+    def now(self) -> float:
+        """Seconds since the run began."""
+        return self.patience.now()
+
+    def lack(self, _: str) -> Lack | None:
+        """Nothing lacks: an adapter boots the runtime with whatever is needed."""
+        return None
+
+    def revive(self, _: PeerDied) -> None:
+        """Kill what is left of the adapter and start it again. Raises Refused."""
+        self.supervisor.kill()
         self.start_adapter()
 
+    def broken(self, _: str) -> None:
+        """A requirement was found broken; nothing else depends on it."""
+
+    def beside(self, work: Callable[[], T]) -> Future[T]:
+        """Do something beside all else."""
+        return self.pool.submit(work)
+
+    def left(self) -> float:
+        """Nothing runs beside what is judged: there is one runtime."""
+        return 0.0
+
+    def halt(self) -> None:
+        """End every wait, now and from now on."""
+        self.patience.halt()
+
+    def shown(self) -> str:
+        """Where the adapter is."""
+        return self.adapter.url
+
+    def account(self) -> Account:
+        """What to say of this session at its end."""
+        command = "" if self.options.embedded else self.redactor.text(self.options.command)
+        return Account(
+            target=Target(
+                url=self.adapter.url,
+                name="the reference runtime" if self.options.embedded else "the runtime behind an adapter",
+                embedded=self.options.embedded,
+                command=command,
+                role="runtime",
+            ),
+            requests=self.requests,
+            duration=self.patience.now(),
+            causes=tuple(self.causes),
+            notes=tuple(self.notes),
+            configuration=(("adapter", command),) if command else (),
+        )
+
+    # --- the adapter ---------------------------------------------------------
+
     def start_adapter(self) -> None:
-        """Start the adapter, or start it again. Raises AdapterTrouble."""
+        """Start the adapter, or start it again. Raises Refused."""
         try:
             self.supervisor.start(self.adapter.ready)
         except CommandFailed as failed:
             raise AdapterWrong(f"--adapter-cmd: the command {failed}") from None
         except OSError as error:
             raise AdapterWrong(f"--adapter-cmd: {error.strerror or error}") from None
-
-    def restart_adapter(self) -> None:
-        """Kill what is left of the adapter and start it again. Raises AdapterTrouble."""
-        self.supervisor.kill()
-        self.start_adapter()
 
     @property
     def requests(self) -> int:
@@ -73,9 +129,10 @@ class RuntimeSession:
 
     def once(self, key: str, make: Callable[[], T]) -> T:
         """The value of `make()`, computed once a run; an exception counts as not computed."""
-        if key not in self._made:
-            self._made[key] = make()
-        return cast(T, self._made[key])
+        with self._making:
+            if key not in self._made:
+                self._made[key] = make()
+            return cast(T, self._made[key])
 
     def say(self, note: str) -> None:
         """Something the report should say once."""

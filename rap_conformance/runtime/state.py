@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from rap_conformance.evidence import Exchange
-from rap_conformance.peers.toolserver import ToolServer
+from rap_conformance.engine.evidence import Exchange
+from rap_conformance.network.toolserver import ToolServer
 
 RESULT, EVENT = "tool_result", "subscription_event"
 

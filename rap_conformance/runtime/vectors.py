@@ -13,11 +13,11 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from rap_conformance.evidence import Exchange, Failure, Headers
-from rap_conformance.payloads import PayloadError
-from rap_conformance.peers.acts import Act, answer, head
+from rap_conformance.engine.evidence import Exchange, Failure, Headers
+from rap_conformance.network.acts import Act, answer, head
 from rap_conformance.places import place
-from rap_conformance.wire import Liveness
+from rap_conformance.protocol.payloads import PayloadError
+from rap_conformance.protocol.reading import Liveness
 
 FAILURES = {
     "refused": Failure.REFUSED,

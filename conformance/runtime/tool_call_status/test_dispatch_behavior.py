@@ -1,0 +1,212 @@
+"""Whom the runtime asks after a boot, where, and by which names.
+
+Specification: "Tool Call Status Check", sections "Request", "Fields", "Recovery After Runtime Restart" and
+"Dispatch Behavior".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from rap_conformance.engine.controls import Positive
+from rap_conformance.engine.evidence import Failure
+from rap_conformance.engine.scenario import NotApplicable, Untested, Violation, scenario
+from rap_conformance.network.acts import Act, Gate, alive, answer
+from rap_conformance.network.toolserver import ToolServer
+from rap_conformance.protocol.messages import fresh
+from rap_conformance.runtime.peer import RuntimePeer
+from rap_conformance.runtime.state import State, Waiting
+
+
+@scenario("RTS004", control=Positive("the runtime has to ask before anything is judged"))
+def test_asks_the_owner(runtime: RuntimePeer) -> None:
+    """Nobody but the server that received the invocation is asked."""
+    servers = [runtime.server() for _ in range(3)]
+    calls = [call for server in servers[:2] for call in runtime.both(server, alive(True))]
+    runtime.boot(calls, servers=servers)
+    if len(runtime.wait_for_checks(calls)) == len(calls):
+        raise Untested("the runtime asked nobody about anything after its boot (see RTS003)")
+    runtime.settled(calls)
+    for call in calls:
+        for query in runtime.queries(call):
+            if query.is_status and query.server is not call.server:
+                raise Violation(
+                    "a status check at the server that received the invocation only",
+                    "one at another server, which cannot know the call",
+                    query.exchange,
+                    case=f"{call.what}: another server is asked",
+                )
+
+
+SLOW = 6.0
+"""Seconds for which a slow server holds its answer, unless nothing depends on it any more."""
+
+
+STALL = 2.5
+"""Seconds without any progress that show that the others wait for the slow one."""
+
+
+@scenario("RTS013", control=Positive("the runtime has to ask before anything is judged"))
+def test_concurrent(runtime: RuntimePeer) -> None:
+    """One slow server delays nobody else's check. Its calls are first, last and in between."""
+    if runtime.session.common.profile == "thorough":
+        judge_concurrency(runtime, servers=20, calls=1000, slow=5 * SLOW)
+    else:
+        judge_concurrency(runtime, servers=7, calls=21, slow=SLOW)
+
+
+def judge_concurrency(runtime: RuntimePeer, servers: int, calls: int, slow: float) -> None:
+    """Calls spread evenly over the servers, of which the first holds its answers for `slow` seconds."""
+    gate = Gate(slow)
+    crowd = [runtime.server() for _ in range(servers)]
+    held, ends = alive(True, gate=gate), (alive(False), answer(404))
+    waiting = [
+        runtime.call(crowd[number % servers], ends[number % 2] if number % servers else held)
+        for number in range(calls)
+    ]
+    waiting.append(runtime.call(crowd[0], held))
+    fast = [call for call in waiting if call.server is not crowd[0]]
+    runtime.boot(waiting, status_timeout=slow)
+    if not runtime.servers.until(lambda: crowd[0].open, runtime.timing.idle):
+        raise Untested("the runtime did not ask the slow server (see RTS003)")
+    try:
+        judge_asked(runtime, fast, crowd[0])
+        judge_effect(runtime, fast, crowd[0])
+    finally:
+        gate.open()
+    runtime.settled(waiting, fast)
+
+
+def judge_asked(runtime: RuntimePeer, fast: list[Waiting], slow: ToolServer) -> None:
+    """Every call of the others is asked about while the slow server holds its answers."""
+    left = [*fast]
+
+    def over() -> bool:
+        left[:] = [call for call in left if not call.server.about.get(call.id)]
+        return not left
+
+    while not over():
+        before = len(left)
+        if still(runtime, slow, lambda now=before: over() or len(left) < now):  # type: ignore[misc]
+            raise Violation(
+                "checks about other servers' calls while one server has not answered yet",
+                f"none about {len(left)} of {len(fast)} calls for {STALL:g} s",
+                *[query.exchange for query in slow.queries if query.is_status][:1],
+                case="checks wait for a slow server",
+                absence=True,
+            )
+
+
+def judge_effect(runtime: RuntimePeer, fast: list[Waiting], slow: ToolServer) -> None:
+    """Answers that end calls take effect while the slow server holds its own; so far as any do at all."""
+
+    def effect() -> bool:
+        return any(map(runtime.state().pruned, fast))
+
+    if still(runtime, slow, effect):
+        slow_query = [query.exchange for query in slow.queries if query.is_status][:1]
+        runtime.patience.until(lambda: not slow.open, runtime.timing.silence)
+        runtime.until(lambda now: any(map(now.pruned, fast)), runtime.timing.deadline)
+        if effect():
+            raise Violation(
+                "answers take effect while one server has not answered yet",
+                "other servers' calls were given up only afterwards",
+                *slow_query,
+                case="answers wait for a slow server",
+                absence=True,
+            )
+
+
+def still(runtime: RuntimePeer, slow: ToolServer, progress: Callable[[], object]) -> bool:
+    """Whether nothing happens for so long that it must wait for the slow server.
+
+    Raises Untested if the runtime gives up on the slow server before that can be told.
+    """
+    if runtime.servers.until(lambda: progress() or not slow.open, STALL) and slow.open:
+        return False
+    if slow.open:
+        runtime.state()  # a runtime that is merely busy goes on with its checks before it answers this
+        return not runtime.servers.until(progress, STALL / 2)
+    if progress():
+        return False
+    raise Untested("the runtime gave up on the slow server too soon to see whether others wait for it")
+
+
+@scenario("RTS014", control=Positive("the runtime has to ask before anything is judged"))
+def test_does_not_block(runtime: RuntimePeer) -> None:
+    """Messages are taken up while checks are under way, also in the thread that waits."""
+    gate, server, free = Gate(SLOW), runtime.server(), fresh("thread")
+    calls = runtime.both(server, alive(True, gate=gate))
+    runtime.boot(calls, threads=[free], status_timeout=SLOW / 2)
+    if not runtime.servers.until(lambda: server.open, runtime.timing.idle):
+        raise Untested("the runtime did not ask the slow server (see RTS003)")
+    try:
+        judge_message(runtime, server, free, "another thread")
+        judge_message(runtime, server, calls[0].thread, "the thread that waits")
+    finally:
+        gate.open()
+    runtime.settled(calls)
+
+
+def judge_message(runtime: RuntimePeer, server: ToolServer, thread: str, where: str) -> None:
+    """One message, sent while a check is held."""
+    if not server.open:
+        raise Untested(f"the runtime gave its checks up before a message in {where} could be sent")
+    said = runtime.say_beside(thread)
+    runtime.servers.until(lambda: said.done() or not server.open, SLOW + 1.0)
+    if not said.done():
+        # The check is over: a message that waited for it is answered now, one that is only slow was prompt.
+        runtime.servers.until(said.done, runtime.timing.silence)
+    exchange = said.result(runtime.timing.answer)
+    ended = max((query.ended or exchange.ended for query in server.queries), default=exchange.ended)
+    if exchange.elapsed > runtime.timing.prompt and exchange.ended >= ended:
+        raise Violation(
+            f"a message in {where} is taken up while checks are under way",
+            f"it was after {exchange.elapsed:.1f} s, when they were over",
+            exchange,
+            case=f"a message in {where} waits for the checks",
+            absence=True,
+        )
+
+
+@scenario("RTS015", control=Positive("the runtime has to ask before anything is judged"))
+def test_many_servers_rule(runtime: RuntimePeer) -> None:
+    """Origin unknown: alive if anyone says so, else unknown if anyone cannot be asked."""
+    servers = [runtime.server() for _ in range(3)]
+    cases = {
+        "one of several says that it is alive": alive(True),
+        "one of several answers 503": answer(503),
+        "one of several gives no answer": Act(ending="reset", failure=Failure.RESET),
+    }
+    calls: dict[str, list[Waiting]] = {}
+    for title, act in cases.items():
+        calls[title] = [runtime.call(servers[1], act, subscription=sub, hidden=True) for sub in (False, True)]
+    everything = [call for some in calls.values() for call in some]
+    runtime.boot(everything, servers=servers)
+    runtime.servers.until(
+        lambda: all(len(asked_at(servers, call)) == 3 for call in everything), runtime.timing.idle
+    )
+    state = runtime.settled([])
+    if not any(asked_at(servers, call) for call in everything) and not any(map(state.pruned, everything)):
+        raise NotApplicable("the runtime asks nobody about calls whose server it does not know, which it may")
+    for title, some in calls.items():
+        for call in some:
+            judge_many(runtime, state, call, title)
+
+
+def judge_many(runtime: RuntimePeer, state: State, call: Waiting, title: str) -> None:
+    """One call whose server the runtime does not know."""
+    if state.pruned(call):
+        runtime.report(
+            Violation(
+                "the call is kept",
+                "the runtime gave it up",
+                *[query.exchange for query in runtime.queries(call)],
+                case=f"{call.what}: {title}",
+            )
+        )
+
+
+def asked_at(servers: list[ToolServer], call: Waiting) -> set[str]:
+    """The names of the servers that were asked about a call."""
+    return {server.name for server in servers if server.about.get(call.id)}

@@ -1,0 +1,88 @@
+"""Whom the runtime asks after a boot, where, and by which names.
+
+Specification: "Tool Call Status Check", sections "Request", "Fields", "Recovery After Runtime Restart" and
+"Dispatch Behavior".
+"""
+
+from __future__ import annotations
+
+from rap_conformance.engine.controls import Positive
+from rap_conformance.engine.scenario import Untested, Violation, scenario
+from rap_conformance.network.acts import alive, answer
+from rap_conformance.network.toolserver import STATUS_PATH, Query
+from rap_conformance.protocol.reading import strict_json
+from rap_conformance.runtime.peer import RuntimePeer
+from rap_conformance.runtime.state import Waiting
+
+
+@scenario("RTS001", control=Positive("the runtime has to ask before anything is judged"))
+def test_posts_json(runtime: RuntimePeer) -> None:
+    """A POST of JSON to the status endpoint below the base URL, whatever the base URL looks like."""
+    for title, how in (
+        ("a base URL without a path", {}),
+        ("a base URL with a path prefix", {"prefix": "/tools/rap"}),
+        ("a base URL that ends with a slash", {"prefix": "/tools/rap", "slash": True}),
+    ):
+        with runtime.part(title):
+            server = runtime.server(**how)
+            for _, queries in asked(runtime, runtime.both(server, alive(True))):
+                for query in queries:
+                    judge_request(query, title)
+    with runtime.part("redirects"):
+        judge_redirects(runtime)
+
+
+def judge_request(query: Query, case: str) -> None:
+    """One status check, as to its form."""
+    request, wanted = query.request, query.server.prefix + STATUS_PATH
+
+    def departs(expected: str, actual: str, what: str) -> Violation:
+        return Violation(expected, actual, query.exchange, case=f"{case}: {what}")
+
+    if request.path != wanted:
+        raise departs(f"a request to {wanted}", f"one to {ascii(request.target)[1:-1]}", "another path")
+    if request.method != "POST":
+        raise departs("a POST", f"a {ascii(request.method)[1:-1]}", "another method")
+    media = (request.header("content-type") or "").partition(";")[0].strip().lower()
+    if media != "application/json":
+        raise departs("Content-Type: application/json", media or "no such header", "another media type")
+    try:
+        value = strict_json(request.body)
+    except ValueError as error:
+        raise departs("a body that is JSON in UTF-8", f"one that is not: {error}", "no JSON") from None
+    if not isinstance(value, dict):
+        raise departs("a JSON object", "other JSON", "no object")
+
+
+def judge_redirects(runtime: RuntimePeer) -> None:
+    """Who follows a redirect still POSTs the same; not to follow is right, too."""
+    server, calls = runtime.server(), []
+    for status in (301, 302, 303, 307, 308):
+        path = f"/moved/{status}"
+        server.elsewhere[path] = alive(True)
+        calls.append(runtime.call(server, answer(status, headers=(("Location", path),))))
+    asked(runtime, calls)
+    runtime.settled(calls)
+    for query in server.queries:
+        if not query.request.path.startswith("/moved/"):
+            continue
+        moved = query.request.path.rpartition("/")[2]
+        if query.request.method != "POST" or not query.request.body:
+            runtime.report(
+                Violation(
+                    "the check is not redirected, or stays a POST with its body",
+                    f"a {ascii(query.request.method)[1:-1]} with {len(query.request.body)} bytes",
+                    query.exchange,
+                    case=f"after a {moved}: no POST any more",
+                )
+            )
+
+
+def asked(runtime: RuntimePeer, calls: list[Waiting]) -> list[tuple[Waiting, list[Query]]]:
+    """Boot, and give each call's requests. Raises Untested if there is none at all."""
+    runtime.boot(calls)
+    runtime.wait_for_checks(calls)
+    found = [(call, runtime.queries(call)) for call in calls]
+    if not any(queries for _, queries in found):
+        raise Untested("the runtime asked nobody about anything after its boot (see RTS003)")
+    return found

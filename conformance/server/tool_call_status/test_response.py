@@ -1,0 +1,141 @@
+"""The status check's answers: their form, and what they say of calls that are not live.
+
+Specification: "Tool Call Status Check", sections "Response" and "Query Semantics".
+"""
+
+from __future__ import annotations
+
+from rap_conformance.engine.controls import Positive
+from rap_conformance.engine.evidence import Exchange
+from rap_conformance.engine.scenario import Untested, scenario
+from rap_conformance.protocol.reading import DuplicateKey, lenient_json, strict_json
+from rap_conformance.server.corpus import (
+    Check,
+    judge_answers,
+    live,
+    ordinary,
+    subscribed,
+)
+from rap_conformance.server.peer import Peer
+
+
+def judge_form(peer: Peer, check: Check, *, whole: bool = True) -> None:
+    """Judge answers about unknown ids and, where there are such tools, a live call and a subscription."""
+    for title, made in (("a live call", live), ("a subscription", subscribed), ("unknown ids", ordinary)):
+        with peer.part(title):
+            answers = made(peer)
+            if whole and not any(answered(exchange) for _, exchange in answers):
+                raise Untested("no answer with a 2xx status, whose form could be judged")
+            judge_answers(peer, answers, check)
+
+
+def answered(exchange: Exchange) -> bool:
+    """Whether there is a whole answer with a 2xx status, whose form can be judged."""
+    return exchange.failure is None and exchange.status is not None and 200 <= exchange.status < 300
+
+
+@scenario("TCS001", control=Positive("an answer with 200 and JSON has to be there"), overlap=True)
+def test_ok_json(peer: Peer) -> None:
+    """Exactly 200, and JSON in the body."""
+
+    def check(exchange: Exchange) -> tuple[str, str] | None:
+        if exchange.failure is not None:
+            return "status 200 with a JSON body", str(exchange.failure)
+        if exchange.status != 200:
+            return "status 200", f"status {exchange.status}"
+        if exchange.truncated:
+            return "a JSON body", "a body of more than 1 MiB"
+        if lenient_json(exchange.response_body) is None and exchange.response_body.strip() != b"null":
+            return "a JSON body", f"{exchange.response_body[:80]!r}"
+        return None
+
+    judge_form(peer, check, whole=False)
+
+
+@scenario(
+    "TCS002", control=Positive("the form of 2xx answers is judged; without any it is untested"), overlap=True
+)
+def test_media_type(peer: Peer) -> None:
+    """Declared as application/json, in UTF-8, without a byte order mark."""
+
+    def check(exchange: Exchange) -> tuple[str, str] | None:
+        if not answered(exchange):
+            return None
+        declared = exchange.header("content-type")
+        if (declared or "").split(";")[0].strip().lower() != "application/json":
+            return (
+                "Content-Type: application/json",
+                f"Content-Type: {declared}" if declared else "no Content-Type",
+            )
+        if exchange.response_body.startswith(b"\xef\xbb\xbf"):
+            return "no byte order mark", "a body that starts with one"
+        try:
+            exchange.response_body.decode("utf-8")
+        except UnicodeDecodeError as error:
+            return "UTF-8", f"a byte that is not UTF-8 at position {error.start}"
+        return None
+
+    judge_form(peer, check)
+
+
+@scenario(
+    "TCS003", control=Positive("the form of 2xx answers is judged; without any it is untested"), overlap=True
+)
+def test_alive_boolean(peer: Peer) -> None:
+    """One JSON object whose `alive` is true or false."""
+
+    def check(exchange: Exchange) -> tuple[str, str] | None:
+        if not answered(exchange):
+            return None
+        body = exchange.response_body.removeprefix(b"\xef\xbb\xbf")
+        try:
+            value = strict_json(body)
+        except (DuplicateKey, UnicodeDecodeError):
+            value = lenient_json(body)  # these two are TCS036's and TCS002's
+        except ValueError:
+            return "one JSON object and nothing else", f"{body[:80]!r}"
+        if not isinstance(value, dict):
+            return "a JSON object", f"{body[:80]!r}"
+        if "alive" not in value:
+            return "a member `alive`", f"{body[:80]!r}"
+        if not isinstance(value["alive"], bool):
+            return "`alive` is true or false", f"`alive` is {value['alive']!a:.60}"
+        return None
+
+    judge_form(peer, check)
+
+
+@scenario(
+    "TCS032", control=Positive("the form of 2xx answers is judged; without any it is untested"), overlap=True
+)
+def test_alive_alone(peer: Peer) -> None:
+    """No member but `alive`."""
+
+    def check(exchange: Exchange) -> tuple[str, str] | None:
+        value = lenient_json(exchange.response_body)
+        if not answered(exchange) or not isinstance(value, dict) or not set(value) - {"alive"}:
+            return None
+        names = ", ".join(ascii(key)[:40] for key in list(value)[:5] if key != "alive")
+        return "`alive` alone", f"also {names}"
+
+    judge_form(peer, check)
+
+
+@scenario(
+    "TCS036", control=Positive("the form of 2xx answers is judged; without any it is untested"), overlap=True
+)
+def test_unique_keys(peer: Peer) -> None:
+    """No key twice."""
+
+    def check(exchange: Exchange) -> tuple[str, str] | None:
+        if not answered(exchange):
+            return None
+        try:
+            strict_json(exchange.response_body.removeprefix(b"\xef\xbb\xbf"))
+        except DuplicateKey as error:
+            return "each key once", f"twice: {str(error)[:60]}"
+        except ValueError:
+            return None
+        return None
+
+    judge_form(peer, check)

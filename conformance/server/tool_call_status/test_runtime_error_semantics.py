@@ -1,0 +1,86 @@
+"""The status check's answers: their form, and what they say of calls that are not live.
+
+Specification: "Tool Call Status Check", sections "Response" and "Query Semantics".
+"""
+
+from __future__ import annotations
+
+from rap_conformance.engine.controls import Control, Positive
+from rap_conformance.engine.evidence import Exchange
+from rap_conformance.engine.scenario import NotApplicable, Untested, Violation, scenario
+from rap_conformance.protocol.messages import fresh
+from rap_conformance.protocol.presence import State
+from rap_conformance.server.controls import need_answer
+from rap_conformance.server.peer import Peer
+
+
+@scenario("TCS018", control=Positive("an answer has to be there"))
+def test_implemented(peer: Peer) -> None:
+    """A server that works asynchronously has the endpoint."""
+    presence = peer.session.facts.status
+    if presence.state is State.PRESENT:
+        return
+    if presence.state is not State.ABSENT:
+        raise Untested(f"/tool_call_status: {presence.reason}")
+    if peer.config.features.get("status") is False:
+        raise NotApplicable("the configuration declares that there is none (features.status = false)")
+    exchange = peer.ask(fresh(), fresh("thread"))
+    raise Violation(
+        "a server that answers POST /tool_call_status",
+        f"none: {presence.reason}; a restarted runtime gives up every call that is pending here",
+        exchange,
+        case="no status endpoint",
+    )
+
+
+QUIET, QUIET_WITHIN = 5.0, 120.0
+"""Seconds of silence after which what others asked no longer counts, and how long it is waited for."""
+
+
+@scenario(
+    "TCS027", control=Control("ordinary queries of the same caller are answered", need_answer), overlap=True
+)
+def test_limit_spares_live_calls(peer: Peer) -> None:
+    """To a caller who takes his time, a live call is never answered 429 or 401."""
+    if refused_for_its_pace(peer) is None:
+        return
+    # Whatever runs beside this scenario uses up the same limit: it counts only once nobody else asks.
+    if not peer.patience.until(lambda: quiet(peer), QUIET_WITHIN):
+        raise Untested("the server limits the pace, and other scenarios went on asking beside this one")
+    if found := refused_for_its_pace(peer):
+        raise found
+
+
+def quiet(peer: Peer) -> bool:
+    """Whether nobody asks the server anything for a while."""
+    before = peer.session.probe.requests
+    peer.patience.pace(QUIET)
+    return peer.session.probe.requests == before
+
+
+def refused_for_its_pace(peer: Peer) -> Violation | None:
+    """Ask about a live call at an easy pace; what is wrong if it is refused while an unknown one is not."""
+    call = peer.invoke("pending")
+    peer.patience.pace(peer.slack)
+    refused: list[Exchange] = []
+    while not call.results and peer.patience.now() < call.acknowledged + 10.0:
+        exchange = peer.ask_about(call, patient=False)
+        if exchange.status in {401, 429}:
+            refused.append(exchange)
+            wait = exchange.header("retry-after") or ""
+            peer.patience.pace(min(float(wait), 5.0) if wait.isdigit() else 1.0)
+            control = peer.ask(fresh(), fresh("thread"), patient=False)
+            if control.status == exchange.status and len(refused) < 2:
+                continue  # everybody is refused: what we asked before this scenario still counts
+            again = peer.ask_about(call, patient=False)
+            if again.status in {401, 429} and control.status not in {401, 429}:
+                return Violation(
+                    "an answer about a live call, at one question a second",
+                    f"status {again.status}, which a runtime reads as gone",
+                    again,
+                    control,
+                    case="a live call refused for its pace",
+                )
+        peer.patience.pace(0.45)
+    peer.need_result(call)
+    return None

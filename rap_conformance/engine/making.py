@@ -1,0 +1,82 @@
+"""Makes the value of a run: the one place that knows how results, options and a session's account become it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from rap_conformance.engine import baseline
+from rap_conformance.engine.evidence import Verdict
+from rap_conformance.engine.options import Options
+from rap_conformance.engine.run import Result, Run
+from rap_conformance.engine.runner import ENDED, results_of
+from rap_conformance.engine.session import Account
+from rap_conformance.engine.verdict import judge
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """How a run ended: `cut_short` before its time, or `refusal`: it could not be made. `exit` outranks."""
+
+    cut_short: str = ""
+    refusal: str = ""
+    exit: int | None = None
+
+
+def made(
+    options: Options,
+    account: Account,
+    judged: Mapping[str, Result],
+    ending: Ending,
+    *,
+    started: str,
+    suite_version: str,
+    catalogue_version: str,
+    catalogue_digest: str,
+) -> Run:
+    """The run as a value. With a refusal nothing is judged, whatever was found before."""
+    found = {} if ending.refusal else judged
+    cut_short = ending.cut_short
+    unjudged = len(found) < len(options.requirements) or any(
+        result.verdict is Verdict.ERROR for result in found.values()
+    )
+    if account.cut_short and unjudged:
+        cut_short = cut_short or account.cut_short
+    reason = ending.refusal or cut_short or ENDED
+    applied = baseline.apply(results_of(options.requirements, found, reason), options.known)
+    verdict, code = judge(
+        applied.results,
+        planned=len(options.requirements),
+        cut_short=cut_short or ending.refusal or account.incomplete,
+        selection=bool(options.selected),
+        level=options.level,
+        strict=options.strict,
+        doubtful=account.doubtful,
+        stale=bool(applied.stale),
+    )
+    return Run(
+        target=account.target,
+        revision=options.revision,
+        catalogue=catalogue_version,
+        suite_version=suite_version,
+        started=started,
+        profile=options.profile,
+        seed=options.seed,
+        results=applied.results,
+        verdict=verdict,
+        exit=code if ending.exit is None else ending.exit,
+        duration=account.duration,
+        requests=account.requests,
+        planned=len(options.requirements),
+        executed=len(found),
+        causes=account.causes,
+        cut_short=cut_short or ending.refusal,
+        notes=account.notes,
+        configuration=account.configuration,
+        catalogue_digest=catalogue_digest,
+        selected=options.selected,
+        known=applied.used,
+        stale=applied.stale,
+        latencies=account.latencies,
+        life=account.life,
+    )

@@ -1,0 +1,45 @@
+"""A role is a value: who is judged, by which scenarios, and how a session with it is made."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from rap_conformance.engine.options import Options
+from rap_conformance.engine.record import Record, Recorder
+from rap_conformance.engine.session import Session
+
+Given = Mapping[str, Any]
+"""What was given on the command line, by the names of the options."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What a role makes of what was given: how the session is made, and what all roles need to know.
+
+    `gentle` is this target's default, `address` how reports name it before the run.
+    """
+
+    session: Callable[[Options], Session]
+    revision: str
+    address: str
+    gentle: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Role:
+    """Who is judged: `name` as the catalogue says it, `folder` where the scenarios are, `title` in words.
+
+    `target` are the options that name a target. `read` checks what was given and raises ConfigError, one line.
+    `begin` starts what a session needs and looks the peer over; it raises Refused if the run cannot be made.
+    `peer` makes the peer as one scenario sees it, of session, record and the number of the attempt.
+    """
+
+    name: str
+    folder: str
+    title: str
+    target: tuple[str, ...]
+    read: Callable[[Given], Settings]
+    begin: Callable[[Any], None]
+    peer: Callable[[Any, Record, int], Recorder]

@@ -1,0 +1,245 @@
+"""Runs scenarios and turns what they raise into results.
+
+Only a Violation accuses the peer; whatever else goes wrong is an error of
+ours. What did not happen by a deadline is confirmed by a second run before it
+is reported; what was observed counts at once.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass
+
+from rap_conformance.engine.controls import Control
+from rap_conformance.engine.events import Begins, Events, Found, Judged
+from rap_conformance.engine.evidence import Finding, Verdict
+from rap_conformance.engine.options import Options
+from rap_conformance.engine.record import Record, Recorder, confirmed, our_own
+from rap_conformance.engine.requirement import Requirement, Stage
+from rap_conformance.engine.run import Result
+from rap_conformance.engine.scenario import (
+    Function,
+    Halted,
+    NotApplicable,
+    Part,
+    PeerDied,
+    Refused,
+    Scenario,
+    Trouble,
+    Untested,
+    Violation,
+)
+from rap_conformance.engine.session import Session
+
+_STAGES = list(Stage)
+_PROVOKING = frozenset({Stage.FLOOD, Stage.DEADLY})
+GENTLE = "neither floods nor inputs that may kill the peer are sent (--gentle); give --not-gentle"
+ENDED = "the run ended before this was judged"
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A requirement with the scenario that judges it."""
+
+    requirement: Requirement
+    scenario: Scenario
+    function: Function
+
+    @property
+    def beside(self) -> bool:
+        """Whether it runs beside others: it mostly waits and harms nobody."""
+        return self.scenario.overlap and self.requirement.stage is Stage.HARMLESS
+
+    @property
+    def turn(self) -> tuple[int, bool, bool, str]:
+        """What may do harm comes last; what mostly waits comes first, so that nothing meets its calls."""
+        stages = [self.requirement.stage, *(part.stage for part in self.scenario.parts)]
+        last = max(_STAGES.index(stage) for stage in stages)
+        return last, bool(self.scenario.parts), not self.beside, self.requirement.code
+
+
+class Runner:
+    """Judges requirements with their scenarios, one session long."""
+
+    def __init__(
+        self,
+        session: Session,
+        peer: Callable[[Record, int], Recorder],
+        options: Options,
+        events: Events | None = None,
+    ) -> None:
+        self.session, self.peer, self.options = session, peer, options
+        self.events = events or Events()
+        self.results: dict[str, Result] = {}
+        self.jobs: dict[str, Job] = {}
+        self._futures: dict[str, Future[Record]] = {}
+        self._early_parts: dict[tuple[str, int], Record] = {}
+        self._died: set[str] = set()
+        self._reviving = threading.Lock()
+
+    def plan(self, jobs: Sequence[Job]) -> list[Job]:
+        """What will be judged, in the order in which it is."""
+        ordered = sorted(jobs, key=lambda job: job.turn)
+        self.jobs = {job.requirement.code: job for job in ordered}
+        return ordered
+
+    def start_early(self) -> None:
+        """Start scenarios that mostly wait, beside each other and beside what comes next."""
+        for code, job in self.jobs.items():
+            if job.beside and self._standing(job.requirement) is None:
+                self._futures[code] = self.session.beside(lambda job=job: self._judge(job))  # type: ignore[misc]
+
+    def result(self, code: str) -> Result:
+        """The result for one requirement: waits for a scenario that was started early, else runs it now."""
+        job = self.jobs[code]
+        left = self.session.left() if job.beside else 0.0
+        self.events.tell(Begins(job.requirement, len(self.results), len(self.jobs), left))
+        if job.requirement.stage is not Stage.HARMLESS:
+            self.settle()
+            self._catch_up()
+        outcome = self._outcome(job)
+        self.results[code] = outcome
+        if outcome.findings:
+            self.session.broken(code)
+        self.events.tell(Judged(outcome))
+        return outcome
+
+    def _outcome(self, job: Job) -> Result:
+        code = job.requirement.code
+        if future := self._futures.get(code):
+            _wait(future)
+            record = future.result()
+            if code in self._died and not self.session.over():
+                # Somebody's input killed the peer while many ran beside each other: once more, alone.
+                self.settle()
+                record = self._judge(job, alone=True)
+        elif standing := self._standing(job.requirement):
+            return standing
+        else:
+            record = self._judge(job, alone=True)
+        for number, part in enumerate(job.scenario.parts):
+            early = self._early_parts.get((code, number))
+            if early is not None:
+                record.join(early)
+            elif self._standing(job.requirement, part.stage) is None:
+                record.join(self._judge(job, part, alone=True))
+            else:
+                self.session.over() or record.note("not exercised: " + GENTLE)  # type: ignore[func-returns-value]
+        return record.result()
+
+    def _catch_up(self) -> None:
+        """Before anything can do harm: the parts that come no later than that, of what is judged later."""
+        for code, job in self.jobs.items():
+            future = self._futures.get(code)
+            if code in self.results or future is None:
+                continue
+            _wait(future)
+            for number, part in enumerate(job.scenario.parts):
+                if (code, number) in self._early_parts or part.stage is not Stage.HARMLESS:
+                    continue
+                if self._standing(job.requirement) is None:
+                    self._early_parts[code, number] = self._judge(job, part, alone=True)
+
+    def gathered(self) -> dict[str, Result]:
+        """Every result there is, also of scenarios that ran beside others and were not asked for yet."""
+        early = {c: f.result().result() for c, f in self._futures.items() if f.done() and not f.cancelled()}
+        return {**early, **self.results}
+
+    def settle(self) -> None:
+        """Wait until nothing runs beside: floods and killers must not meet other scenarios' calls."""
+        for future in self._futures.values():
+            _wait(future)
+
+    def _standing(self, requirement: Requirement, stage: Stage | None = None) -> Result | None:
+        """A verdict that needs no scenario, because of what is already known."""
+        if over := self.session.over():
+            return Result(requirement, Verdict.ERROR, over)
+        if self.options.gentle and (stage or requirement.stage) in _PROVOKING:
+            return Result(requirement, Verdict.UNTESTED, GENTLE)
+        for need in requirement.needs:
+            if lack := self.session.lack(need):
+                return Result(requirement, lack.verdict, lack.reason)
+        return None
+
+    def _judge(self, job: Job, part: Part | None = None, *, alone: bool = False) -> Record:
+        return confirmed(
+            lambda attempt: self._once(job, part, alone, attempt), lambda: bool(self.session.over())
+        )
+
+    def _hear(self, requirement: Requirement, finding: Finding) -> None:
+        self.events.tell(Found(requirement, finding, self.session.requests))
+
+    def _once(self, job: Job, part: Part | None, alone: bool, attempt: int) -> Record:
+        requirement, scenario = job.requirement, job.scenario
+        record = Record(requirement, lambda finding: self._hear(requirement, finding))
+        peer = self.peer(record, attempt)
+        began = self.session.now()
+        try:
+            self._controlled(peer, scenario)
+            (part.function if part else job.function)(peer)
+        except Violation as violation:
+            record.add(violation)
+        except Untested as missing:
+            record.missing.append(str(missing))
+        except NotApplicable as missing:
+            record.inapplicable.append(str(missing))
+        except PeerDied as death:
+            self._dead(record, death, alone)
+        except Refused as refused:
+            if (died := peer.death(refused)) is None:
+                raise
+            self._dead(record, died, alone)
+        except Halted as halted:
+            record.errors.append(self.session.over() or str(halted))
+        except Trouble as trouble:
+            record.errors.append(self.session.over() or str(trouble))
+        except Exception as error:
+            record.errors.append(our_own(error))
+        else:
+            self._check_control(record, scenario, part)
+        record.seconds = self.session.now() - began
+        return record
+
+    def _controlled(self, peer: Recorder, scenario: Scenario) -> None:
+        """Make the control that can be made before all else. Raises Untested if it is not accepted."""
+        if isinstance(scenario.control, Control) and scenario.control.make is not None:
+            scenario.control.make(peer)
+            peer.record.controlled = True
+
+    def _check_control(self, record: Record, scenario: Scenario, part: Part | None) -> None:
+        """A scenario that passes without the control it names is a defect of ours."""
+        if part is not None or not isinstance(scenario.control, Control) or not record.judged:
+            return
+        if not record.controlled and not record.findings:
+            record.errors.append(
+                f"our own error, please report it: judged without its control ({scenario.control.what})"
+            )
+
+    def _dead(self, record: Record, death: PeerDied, alone: bool) -> None:
+        """The peer died: blame the input that did it, if it was alone, and bring it back if it is ours."""
+        if alone and death.culprit is not None:
+            record.add(Violation(death.expected, str(death), death.culprit, case=death.case))
+        else:
+            record.errors.append(str(death))
+            self._died.add(record.requirement.code)
+        with self._reviving:
+            if not self.session.over():
+                self.session.revive(death)
+
+
+def results_of(
+    planned: Sequence[Requirement], judged: Mapping[str, Result], reason: str = ENDED
+) -> tuple[Result, ...]:
+    """The result of each requirement that was planned; what was not judged is an error, with the reason."""
+    return tuple(judged.get(r.code) or Result(r, Verdict.ERROR, reason) for r in planned)
+
+
+def _wait(future: Future[Record]) -> None:
+    """Wait in short steps, so that an interruption gets through."""
+    while not future.done():
+        try:
+            future.exception(timeout=0.2)
+        except TimeoutError:
+            continue

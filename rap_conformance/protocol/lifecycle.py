@@ -1,0 +1,250 @@
+"""A call's states as a table, and the judge that reads what was seen of a call against it. No I/O.
+
+Serves "Tool Call Status Check", section "Query Semantics", with "Tool Cancellation",
+"Thread Closure" and "Subscription Events". docs/architecture.md draws the table.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+from rap_conformance.engine.evidence import Exchange
+
+
+class State(StrEnum):
+    """Where a call is, as far as a runtime can know."""
+
+    UNKNOWN = "unknown"
+    PENDING = "pending"
+    DELIVERING = "delivering"
+    SUBSCRIBED = "subscribed"
+    CANCELLED = "cancelled"
+    INTERRUPTED = "interrupted"
+    ENDED = "ended"
+
+
+class Event(StrEnum):
+    """What is done to a call, or comes of it."""
+
+    ASK = "ask"
+    INVOKE = "invoke"
+    REFUSED = "a delivery is refused"
+    RESULT = "the result is delivered"
+    CONFIRMED = "the subscription is confirmed"
+    EVENT = "an event"
+    FINAL = "the final event"
+    CANCEL = "cancel"
+    CLOSE = "close the thread"
+    RESTART = "kill and restart"
+
+
+TRANSITIONS: dict[tuple[State, Event], State] = {
+    (State.UNKNOWN, Event.ASK): State.UNKNOWN,
+    (State.UNKNOWN, Event.INVOKE): State.PENDING,
+    (State.PENDING, Event.ASK): State.PENDING,
+    (State.PENDING, Event.REFUSED): State.DELIVERING,
+    (State.PENDING, Event.RESULT): State.ENDED,
+    (State.PENDING, Event.CONFIRMED): State.SUBSCRIBED,
+    (State.PENDING, Event.CANCEL): State.CANCELLED,
+    (State.PENDING, Event.CLOSE): State.CANCELLED,
+    (State.PENDING, Event.RESTART): State.INTERRUPTED,
+    (State.DELIVERING, Event.ASK): State.DELIVERING,
+    (State.DELIVERING, Event.REFUSED): State.DELIVERING,
+    (State.DELIVERING, Event.RESULT): State.ENDED,
+    (State.SUBSCRIBED, Event.ASK): State.SUBSCRIBED,
+    (State.SUBSCRIBED, Event.EVENT): State.SUBSCRIBED,
+    (State.SUBSCRIBED, Event.FINAL): State.ENDED,
+    (State.SUBSCRIBED, Event.CANCEL): State.CANCELLED,
+    (State.SUBSCRIBED, Event.CLOSE): State.CANCELLED,
+    (State.SUBSCRIBED, Event.RESTART): State.INTERRUPTED,
+    (State.CANCELLED, Event.ASK): State.CANCELLED,
+    (State.ENDED, Event.ASK): State.ENDED,
+    (State.ENDED, Event.CANCEL): State.ENDED,
+    (State.INTERRUPTED, Event.ASK): State.INTERRUPTED,
+}
+"""Where each event leads. What is not here leaves the state as it is."""
+
+ANSWERS: dict[State, frozenset[bool]] = {
+    State.UNKNOWN: frozenset({False}),
+    State.PENDING: frozenset({True}),
+    State.DELIVERING: frozenset({True, False}),  # the server may give up; if it goes on, `false` was a lie
+    State.SUBSCRIBED: frozenset({True}),
+    State.CANCELLED: frozenset({True, False}),  # a cancellation may be ignored
+    State.INTERRUPTED: frozenset({True, False}),  # lost or kept, but then truthfully
+    State.ENDED: frozenset({False}),
+}
+"""What a status check may say in each state, edges aside (timing.arrival_slack, timing.grace)."""
+
+CODES: dict[State, str] = {
+    State.UNKNOWN: "TCS004",
+    State.PENDING: "TCS005",
+    State.DELIVERING: "TCS025",
+    State.SUBSCRIBED: "TCS007",
+    State.CANCELLED: "TCS025",
+    State.INTERRUPTED: "TCS016",
+    State.ENDED: "TCS006",
+}
+"""The requirement that a wrong answer in a state breaks."""
+
+RESTARTS = frozenset(
+    {(State.PENDING, Event.RESTART), (State.SUBSCRIBED, Event.RESTART), (State.INTERRUPTED, Event.ASK)}
+)
+"""Transitions that need a server which the suite may restart."""
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """One thing that was done or seen, from `start` to `end` (seconds since the run began)."""
+
+    event: Event
+    start: float
+    end: float
+    exchange: Exchange
+    alive: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Break:
+    """Where what was seen leaves the table. `upto` is the position of the last thing that shows it.
+
+    `advice`: the specification allows it elsewhere.
+    """
+
+    code: str
+    case: str
+    expected: str
+    actual: str
+    upto: int
+    advice: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Edges:
+    """Seconds around a change in which two answers are right; as in the configuration's [timing]."""
+
+    slack: float
+    grace: float
+    race: float
+
+
+def walk(seen: Sequence[Seen]) -> list[State]:
+    """The state before each thing that was seen."""
+    state, states = State.UNKNOWN, []
+    for each in seen:
+        states.append(state)
+        state = TRANSITIONS.get((state, each.event), state)
+    return states
+
+
+def executed(seen: Sequence[Seen]) -> Counter[tuple[State, Event]]:
+    """How often each transition of the table was taken."""
+    pairs = zip(walk(seen), (each.event for each in seen), strict=True)
+    return Counter(pair for pair in pairs if pair in TRANSITIONS)
+
+
+def judge(seen: Sequence[Seen], edges: Edges) -> Break | None:
+    """The first departure from the table in what was seen of one call; None if there is none."""
+    return _wrong_answer(seen, edges) or _back_from_the_dead(seen, edges) or _second_result(seen)
+
+
+@dataclass(frozen=True, slots=True)
+class _Stay:
+    """How long a call was in one state: from when on its answers are right, and until when."""
+
+    state: State
+    entered: float
+    left: float = float("inf")
+    tail: float = 0.0
+
+
+def _stays(seen: Sequence[Seen], edges: Edges) -> list[_Stay]:
+    """The states a call went through. A request of ours takes effect somewhere between its two ends."""
+    stays = [_Stay(State.UNKNOWN, float("-inf"))]
+    for each in seen:
+        state = stays[-1].state
+        after = TRANSITIONS.get((state, each.event), state)
+        if after is not state:
+            # After an end the server has time to settle; after anything else only the edge.
+            tail = edges.grace if after is State.ENDED else edges.slack
+            stays[-1] = replace(stays[-1], left=each.end, tail=tail)
+            stays.append(_Stay(after, each.start))
+    return stays
+
+
+def _wrong_answer(seen: Sequence[Seen], edges: Edges) -> Break | None:
+    stays = _stays(seen, edges)
+    for position, each in enumerate(seen):
+        if each.event is not Event.ASK or each.alive is None:
+            continue
+        near = [s for s in stays if s.entered - edges.slack <= each.end and each.start <= s.left + s.tail]
+        if any(each.alive in ANSWERS[stay.state] for stay in near):
+            continue
+        state = next(s.state for s in reversed(stays) if s.entered <= each.end)
+        right = str(not each.alive).lower()
+        return Break(
+            CODES[state],
+            f"a random life: {state}, answered {str(each.alive).lower()}",
+            f"`alive: {right}` for a call that is {state}",
+            f"`alive: {str(each.alive).lower()}`",
+            position,
+        )
+    return None
+
+
+def _back_from_the_dead(seen: Sequence[Seen], edges: Edges) -> Break | None:
+    """After a `false` that stands, no `true`; and nothing is delivered beyond the race window."""
+    states = walk(seen)
+    dead: Seen | None = None
+    for position, each in enumerate(seen):
+        state = states[position]
+        if each.event is Event.ASK and state is not State.UNKNOWN:
+            started = any(s.event is Event.INVOKE and s.end + edges.slack < each.start for s in seen)
+            if each.alive and dead is not None:
+                return Break(
+                    CODES[state],
+                    f"a random life: {state}, alive again",
+                    "`alive: false` for good once it was said",
+                    f"`alive: true` {each.end - dead.end:.1f} s after `alive: false`",
+                    position,
+                )
+            if each.alive is False and started:
+                dead = dead or each
+        if dead is not None and each.event in {Event.RESULT, Event.EVENT, Event.FINAL, Event.REFUSED}:
+            window = edges.slack if state is State.DELIVERING else edges.race
+            if each.start > dead.end + window:
+                # After a cancellation a result, and one final event, may still be sent; no other event.
+                return Break(
+                    CODES[state],
+                    f"a random life: {state}, a delivery after false",
+                    f"nothing more than {window:g} s after `alive: false`",
+                    f"{each.event} {each.start - dead.end:.1f} s later",
+                    position,
+                    advice=state is State.CANCELLED and each.event is not Event.EVENT,
+                )
+    return None
+
+
+def _second_result(seen: Sequence[Seen]) -> Break | None:
+    results = [i for i, each in enumerate(seen) if each.event in {Event.RESULT, Event.CONFIRMED}]
+    asked = [i for i, each in enumerate(seen) if each.event is Event.ASK]
+    if len(results) > 1 and any(results[0] < i < results[1] for i in asked):
+        return Break(
+            "TCS026",
+            "a random life: a second result",
+            "one result that was acknowledged",
+            f"{len(results)} of them",
+            results[1],
+        )
+    return None
+
+
+def lacking(
+    counts: Counter[tuple[State, Event]], least: int, wanted: Collection[tuple[State, Event]]
+) -> Iterable[str]:
+    """The wanted transitions that were taken less than `least` times, in words."""
+    for (state, event), after in TRANSITIONS.items():
+        if (state, event) in wanted and counts[state, event] < least:
+            yield f"{state} --{event}--> {after}: {counts[state, event]}"

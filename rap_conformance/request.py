@@ -1,0 +1,181 @@
+"""From pytest's options to what a run is to do; every mistake is a ConfigError before the first request."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from rap_conformance.engine.baseline import load as load_baseline
+from rap_conformance.engine.inputs import ConfigError
+from rap_conformance.engine.options import EXAMPLES, Options
+from rap_conformance.engine.requirement import Requirement, version
+from rap_conformance.engine.role import Role, Settings
+from rap_conformance.protocol.specification import CATALOGUE_VERSION, FIRST_VERSION, catalogue
+from rap_conformance.reporting.attestation import parse_subject
+from rap_conformance.runtime.role import RUNTIME
+from rap_conformance.server.role import SERVER
+
+ROLES = (SERVER, RUNTIME)
+"""Who can be judged; the first is meant where nothing says otherwise."""
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What one run is to do, and for whom."""
+
+    role: Role
+    settings: Settings
+    options: Options
+
+
+def role_of(config: pytest.Config) -> Role:
+    """Whose run this is: the role that is named, else the one whose target or scenarios are given."""
+    named = config.getoption("rap_role")
+    for role in ROLES:
+        if named == role.name or (named is None and any(config.getoption(name) for name in role.target)):
+            return role
+    for role in ROLES[1:]:
+        if config.args and all(
+            role.folder in Path(argument.split("::")[0]).parts for argument in config.args
+        ):
+            return role
+    return ROLES[0]
+
+
+def read_request(config: pytest.Config) -> Request:
+    """Check everything the user gave. Raises ConfigError, one line."""
+    role = role_of(config)
+    given = {name: value for name, value in vars(config.option).items() if name.startswith("rap_")}
+    for other in ROLES:
+        for name in other.target if other is not role else ():
+            if given.get(name):
+                raise ConfigError(
+                    f"--{name.removeprefix('rap_').replace('_', '-')}: names another target than "
+                    f"a {role.title}; give one of them"
+                )
+    settings = role.read(given)
+    profile = one_of("--profile", given["rap_profile"], tuple(EXAMPLES))
+    level = one_of("--level", given["rap_level"], ("must", "should"))
+    selected = tuple(given["rap_requirement"])
+    folder = Path(config.invocation_params.dir, given["rap_report_dir"])
+    if given["rap_failed"]:
+        selected = (*selected, *_failed_last(folder / "report.json", level))
+    if given["rap_subject"] is not None:
+        parse_subject(given["rap_subject"])
+    baseline, gentle = given["rap_baseline"], given["rap_gentle"]
+    options = Options(
+        requirements=select(selected, settings.revision, pin_of(given["rap_catalogue"]), role.name),
+        revision=settings.revision,
+        profile=profile,
+        seed=_seed(given["rap_seed"]),
+        level=level,
+        strict=given["rap_strict"],
+        gentle=settings.gentle if gentle is None else gentle,
+        selected=selected,
+        known=load_baseline(Path(baseline), known=catalogue()) if baseline is not None else (),
+        subject=given["rap_subject"],
+        max_time=_seconds("--max-time", given["rap_max_time"]),
+        report_dir=None if given["rap_no_report"] else _report_dir(folder),
+    )
+    return Request(role, settings, options)
+
+
+def pin_of(value: str | None) -> str | None:
+    """The version of the catalogue that gates. Raises ConfigError for what is none."""
+    try:
+        if value is not None and version(value) < version(FIRST_VERSION):
+            raise ValueError("older than the first")
+    except ValueError:
+        allowed = f"a version from {FIRST_VERSION} on, such as {CATALOGUE_VERSION}"
+        raise ConfigError(f"--catalogue: got {str(value)[:40]!a}; allowed is {allowed}") from None
+    return value
+
+
+def _failed_last(path: Path, level: str) -> tuple[str, ...]:
+    """The codes that failed, or could not be judged for an error, in the last run."""
+    try:
+        report = json.loads(path.read_text("utf-8"))
+        found = [(str(entry["code"]), str(entry["verdict"])) for entry in report["requirements"]]
+    except OSError as error:
+        raise ConfigError(
+            f"--failed: cannot read {str(path)!a} ({error.strerror or error}); run without it first"
+        ) from None
+    except (ValueError, KeyError, TypeError):
+        raise ConfigError(
+            f"--failed: {str(path)!a} is no report of this suite; run without it first"
+        ) from None
+    wanted = {"fail", "error"} | ({"warn"} if level == "should" else set())
+    codes = tuple(code for code, verdict in found if verdict in wanted)
+    if not codes:
+        raise ConfigError(f"--failed: nothing failed in {str(path)!a}; run without it")
+    return codes
+
+
+def select(selected: tuple[str, ...], revision: str, pin: str | None, role: str) -> tuple[Requirement, ...]:
+    """What a run judges. Raises ConfigError for a selection that matches nothing."""
+    gating = catalogue().pinned(pin)
+    everything = gating.at(revision, role)
+    if not selected:
+        return everything
+    try:
+        chosen = set(gating.select(selected))
+    except LookupError as error:
+        raise ConfigError(
+            f"--requirement: {str(error.args[0])[:80]!a} matches nothing; allowed are codes such as "
+            f"{everything[0].code} and globs such as {everything[0].code[:3]}*; "
+            "`rap-conformance list` shows them"
+        ) from None
+    here = tuple(requirement for requirement in everything if requirement in chosen)
+    if not here:
+        found = ", ".join(selected)[:80]
+        raise ConfigError(
+            f"--requirement: {found!a} is not about a {role} in revision {revision}; allowed are codes such "
+            f"as {everything[0].code}; `rap-conformance list` shows them"
+        )
+    return here
+
+
+def one_of(option: str, value: str, allowed: tuple[str, ...]) -> str:
+    """The value, if it is allowed. Raises ConfigError."""
+    if value not in allowed:
+        raise ConfigError(f"{option}: got {value[:80]!a}; allowed are {', '.join(allowed)}")
+    return value
+
+
+def _seconds(option: str, value: str | None) -> float | None:
+    if value is None:
+        return None
+    try:
+        number = float(value)
+    except ValueError:
+        number = -1.0
+    if not 0 < number < 1e7:
+        raise ConfigError(f"{option}: got {value[:80]!a}; allowed is a number of seconds above 0")
+    return number
+
+
+def _seed(value: str | None) -> int:
+    if value is None:
+        return random.SystemRandom().randrange(1, 2**31)
+    if not (value.isascii() and value.isdigit() and len(value) < 20):
+        raise ConfigError(f"--seed: got {value[:80]!a}; allowed is a whole number, 0 or more")
+    return int(value)
+
+
+def _report_dir(folder: Path) -> Path:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        probe = folder / f".rapc-{os.getpid()}"
+        probe.write_bytes(b"")
+        probe.unlink()
+    except OSError as error:
+        raise ConfigError(
+            f"--report-dir: cannot write to {str(folder)!a} ({error.strerror or error}); "
+            "give a folder that can be written, or --no-report"
+        ) from None
+    return folder

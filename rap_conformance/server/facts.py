@@ -1,0 +1,60 @@
+"""What is known about the server under test, as the preflight finds it out."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import Any
+
+from rap_conformance.engine.evidence import Exchange
+from rap_conformance.protocol.presence import Presence, State
+
+NOT_ASKED = Presence(State.UNSURE, "the preflight did not get that far")
+
+
+@dataclass(slots=True)
+class Facts:
+    """What is known about the server. `manifest` is as it came, however wrong."""
+
+    base: str = ""
+    discovery: Exchange | None = None
+    manifest: dict[str, Any] | None = None
+    endpoint: str = ""
+    status_url: str = ""
+    status: Presence = NOT_ASKED
+    status_at_root_only: bool = False
+    status_without_live: bool = False
+    status_plainly: int | None = None
+    invocation_refused: int | None = None
+    quick_seconds: float | None = None
+    no_calls: str = ""
+    extra: dict[str, Presence] = field(default_factory=dict)
+
+    @property
+    def discovery_url(self) -> str:
+        """Where the manifest is."""
+        return f"{self.base}/.well-known/rap-toolset"
+
+    @property
+    def prefix(self) -> str:
+        """The path prefix of the base URL, without its first slash; empty if it has none."""
+        return self.base.split("://", 1)[-1].partition("/")[2]
+
+    @property
+    def tools(self) -> list[dict[str, Any]]:
+        """The manifest's tools, those that are objects."""
+        tools = (self.manifest or {}).get("tools")
+        return [tool for tool in tools if isinstance(tool, dict)] if isinstance(tools, list) else []
+
+    def tool(self, name: str) -> dict[str, Any] | None:
+        """The tool of that name."""
+        return next((tool for tool in self.tools if tool.get("name") == name), None)
+
+
+def parse_manifest(exchange: Exchange) -> dict[str, Any] | None:
+    """The manifest, read leniently: any JSON object in any answer."""
+    try:
+        value = json.loads(exchange.response_body.decode("utf-8-sig", "replace"))
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None

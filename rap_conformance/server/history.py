@@ -1,0 +1,68 @@
+"""What happened in a session so far, as many threads write it: whose input was the last, what was left unanswered.
+
+Whose fault a death is depends on it, so every change is made under one lock.
+"""
+
+from __future__ import annotations
+
+import threading
+
+from rap_conformance.engine.evidence import Exchange, Failure
+
+
+class History:
+    """The exchanges of one session, as far as others need to know of them. Safe to use from many threads."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._last: Exchange | None = None
+        self._silences = 0
+        self._latencies: list[float] = []
+        self._provoked: list[Exchange] = []
+        self._broken: set[str] = set()
+
+    def last(self) -> Exchange | None:
+        """The exchange that ended last, whoever made it."""
+        with self._lock:
+            return self._last
+
+    def ended(self, exchange: Exchange, *, of_status: bool) -> None:
+        """An exchange ended; `of_status`: it was a question to the status endpoint."""
+        with self._lock:
+            self._last = exchange
+            self._silences = self._silences + 1 if exchange.failure is Failure.TIMEOUT else 0
+            if of_status and exchange.failure is None:
+                self._latencies.append(exchange.elapsed)
+
+    @property
+    def silences(self) -> int:
+        """How many requests in a row were left without an answer."""
+        with self._lock:
+            return self._silences
+
+    @property
+    def latencies(self) -> tuple[float, ...]:
+        """Response times of the status endpoint, in seconds."""
+        with self._lock:
+            return tuple(self._latencies)
+
+    def provoke(self, exchange: Exchange) -> None:
+        """Keep an answer to an input that should be refused: what it reveals is judged later."""
+        with self._lock:
+            self._provoked.append(exchange)
+
+    @property
+    def provoked(self) -> tuple[Exchange, ...]:
+        """The answers to inputs that should be refused."""
+        with self._lock:
+            return tuple(self._provoked)
+
+    def break_(self, code: str) -> None:
+        """A requirement was found broken."""
+        with self._lock:
+            self._broken.add(code)
+
+    def is_broken(self, code: str) -> bool:
+        """Whether a requirement was found broken so far: what follows from it is not held against others."""
+        with self._lock:
+            return code in self._broken

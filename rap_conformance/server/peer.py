@@ -1,0 +1,266 @@
+"""The live server as one scenario sees it: ask, invoke, cancel, wait; everything is recorded.
+
+A `Peer` belongs to one scenario and shares the run's session. Times are
+seconds since the run began, durations seconds.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from rap_conformance.engine.evidence import Exchange, Failure, Headers
+from rap_conformance.engine.record import Record, Recorder
+from rap_conformance.engine.scenario import (
+    PeerDied,
+    Trouble,
+    Untested,
+    Violation,
+)
+from rap_conformance.network.probe import Credentials
+from rap_conformance.network.receiver import Answer, Delivery
+from rap_conformance.protocol.messages import JSON, closure, encode, fresh, invocation, query
+from rap_conformance.protocol.reading import means_alive
+from rap_conformance.server.call import Call
+
+if TYPE_CHECKING:
+    from rap_conformance.server.session import ServerSession
+
+MOST_SILENCES = 10
+"""Requests in a row without an answer after which scenarios ask no more: each costs a whole time-out."""
+
+
+Question = tuple[str, Callable[[Call], Exchange]]
+
+
+class Peer(Recorder):
+    """What a scenario may do with the server under test."""
+
+    def __init__(self, session: ServerSession, record: Record, attempt: int = 0) -> None:
+        self.session, self.record, self.attempt = session, record, attempt
+        self.patience = session.patience
+        self.config = session.config
+        timing = session.config.timing
+        self.slack, self.grace, self.race = timing.arrival_slack, timing.grace, timing.race_window
+
+    # --- plain requests ------------------------------------------------------
+
+    def send(self, method: str, url: str, body: bytes | Iterable[bytes] = b"", **how: Any) -> Exchange:
+        """One exchange; `how` as for Probe.send."""
+        self.patience.check()
+        history = self.session.history
+        if history.silences >= MOST_SILENCES:
+            raise Trouble(
+                f"the server left {MOST_SILENCES} requests in a row without an answer, so no more are made"
+            )
+        before = history.last()
+        exchange = self.session.probe.send(method, url, body, **how)
+        self.record.exchanges += 1
+        history.ended(exchange, of_status=url == self.session.facts.status_url)
+        if exchange.failure is Failure.REFUSED and url.startswith(self.session.facts.base):
+            if not self.session.answers():
+                raise _died(_epitaph(before) if before else f"nobody answers at {url} any more", before)
+        return exchange
+
+    def discover(self, **how: Any) -> Exchange:
+        """GET the manifest."""
+        return self.send("GET", self.session.facts.discovery_url, **how)
+
+    def post_status(
+        self, body: bytes | Iterable[bytes], *, headers: Headers = JSON, method: str = "POST", **how: Any
+    ) -> Exchange:
+        """Any bytes to the status endpoint."""
+        return self.send(method, self.session.facts.status_url, body, headers=headers, **how)
+
+    def ask(self, tool_call_id: str, thread_id: str, **how: Any) -> Exchange:
+        """The status check as a runtime sends it."""
+        return self.post_status(encode(query(tool_call_id, thread_id)), **how)
+
+    def ask_about(self, call: Call, **how: Any) -> Exchange:
+        """The status check about one of our calls, by whoever made it."""
+        if call.other and "credentials" not in how:
+            how["credentials"] = self.session.other
+        return self.ask(call.id, call.thread, **how)
+
+    # --- needs ---------------------------------------------------------------
+
+    @property
+    def authenticated(self) -> bool:
+        """Whether credentials are configured."""
+        return bool(self.session.probe.credentials)
+
+    def need_credentials(self) -> Credentials:
+        """Our credentials. Raises NotApplicable for a declared trusted network, Untested without any."""
+        self.session.need_credentials()
+        return self.session.probe.credentials
+
+    def forged(self, *values: str, name: str = "Authorization") -> Credentials:
+        """Credentials that are not ours; their values are hidden in reports as well."""
+        for value in values:
+            if value.strip():
+                self.session.redactor.learn(value)
+        return Credentials(tuple((name, value) for value in values))
+
+    # --- calls ---------------------------------------------------------------
+
+    def invoke(
+        self,
+        kind: str,
+        *,
+        id: str | None = None,
+        thread: str | None = None,
+        script: Callable[[int], Answer] | None = None,
+        other: bool = False,
+        arguments: Mapping[str, Any] | None = None,
+    ) -> Call:
+        """Start a call of a configured (or found) kind: quick, pending, subscription, final.
+
+        Raises Untested if no such tool may be called, Trouble if the server does not acknowledge the call.
+        """
+        tool = self.session.tool(kind)
+        canaries = tuple(secrets.token_hex(8) for _ in range(4))
+        mailbox = self.session.receiver.mailbox(script, suffix=f"/{canaries[0]}?key={canaries[1]}")
+        call = Call(kind, id or fresh(), thread or fresh("thread"), mailbox, canaries, other)
+        for before in tool.setup:
+            self._run(before.operation, dict(before.arguments), call.thread, other)
+        chosen = _planted(tool.arguments if arguments is None else arguments, canaries[2])
+        self._post_invocation(call, tool.operation, chosen)
+        return call
+
+    def _run(self, operation: str, arguments: dict[str, Any], thread: str, other: bool) -> None:
+        box = self.session.receiver.mailbox()
+        call = Call("setup", fresh("setup"), thread, box, (), other)
+        self._post_invocation(call, operation, arguments)
+        if not box.until(lambda arrived: any(d.type == "tool_result" for d in arrived), self.grace):
+            raise Trouble(f"the set-up call {operation!r} brought no result within {self.grace:g} s")
+
+    def _post_invocation(self, call: Call, operation: str, arguments: dict[str, Any]) -> None:
+        user = call.canaries[3] if call.canaries else None
+        body = invocation(operation, arguments, call.id, call.thread, call.mailbox.url, user_id=user)
+        self.session.calls.append(call)
+        call.sent = self.patience.now()
+        credentials = self.session.other if call.other else None
+        exchange = self.send(
+            "POST", self.session.facts.endpoint, encode(body), headers=JSON, credentials=credentials
+        )
+        call.exchange, call.acknowledged = exchange, self.patience.now()
+        if exchange.status is None or not 200 <= exchange.status < 300:
+            self.session.calls.remove(call)
+            self.session.facts.invocation_refused = exchange.status
+            self.survived(exchange)
+            got = exchange.status or exchange.failure
+            raise Trouble(f"the server did not accept the invocation of {operation!r}: it answered {got}")
+
+    def need_result(self, call: Call, within: float | None = None) -> Delivery:
+        """Wait for the call's result. Raises Untested if none comes in time."""
+        tool = self.session.tool(call.kind)
+        limit = within or (tool.seconds or 0.0) * 2 + self.grace
+        if not call.mailbox.until(lambda _: call.result, limit):
+            raise Untested(f"no result arrived for a {call.kind} call ({tool.operation}) within {limit:g} s")
+        assert call.result is not None
+        return call.result
+
+    def while_pending(
+        self, questions: Sequence[Question], **how: Any
+    ) -> tuple[Call, list[tuple[str, Exchange]]]:
+        """Ask each question while a pending call is certainly live; gives the last call and the answers.
+
+        Certainly live: asked more than the slack after the acknowledgement and answered more than
+        the slack before the result arrived. What was asked too late is asked again in a new call.
+        """
+        left, proven = list(questions), []
+        for _ in range(4):
+            call = self.invoke("pending", **how)
+            self.patience.pace(self.slack)
+            asked = []
+            for title, ask in left:
+                if call.results:
+                    break
+                asked.append((title, ask, ask(call)))
+            result = self.need_result(call)
+            sure = [(t, a, e) for t, a, e in asked if e.ended < result.arrived - self.slack]
+            proven += [(title, exchange) for title, _, exchange in sure]
+            left = left[len(sure) :]
+            if not left:
+                return call, proven
+        raise Untested(
+            f"a pending call ended before everything was asked; configure scenario.pending to last longer "
+            f"than {self.session.tool('pending').seconds or 0:g} s"
+        )
+
+    def cancel(self, call: Call) -> Exchange | None:
+        """Cancel one of our calls, if the server takes cancellations."""
+        call.cancelled = True
+        credentials = self.session.other if call.other else None
+        return self.session.notify("cancel_tool_call", query(call.id, call.thread), credentials)
+
+    def close_thread(self, call: Call) -> Exchange | None:
+        """Close the thread of one of our calls, if the server takes closures."""
+        call.cancelled = True
+        credentials = self.session.other if call.other else None
+        return self.session.notify("close_thread", closure(call.thread), credentials)
+
+    # --- survival ------------------------------------------------------------
+
+    def survived(self, culprit: Exchange, before: Exchange | None = None, watch: float = 0.0) -> None:
+        """Ask for the manifest. Raises PeerDied, naming the input, if nobody answers any more.
+
+        A server may die a moment after it answered: `watch` looks on for so many seconds, and
+        `before`, the input before this one, is named too if it was sent just before.
+        """
+        alive = self.session.answers()
+        if alive and watch:
+            alive = not self.patience.until(lambda: not self.session.answers(), watch, every=0.05)
+        if not alive:
+            message = _epitaph(culprit)
+            if before is not None and culprit.started - before.ended < 0.3:
+                message += f"; just before it was asked {_shown(before)}"
+            raise _died(message, culprit)
+
+    def expect_rejected(self, exchange: Exchange, case: str, *, oversized: bool = False) -> None:
+        """An input that need not be understood gets any 4xx, or "not alive"; never alive, 5xx or silence."""
+        if oversized and exchange.failure is not None and exchange.status is None:
+            if exchange.failure.name in {"RESET", "CUT_SHORT"}:
+                return
+        if exchange.failure is not None:
+            raise Violation("a 4xx or `alive: false`", f"{exchange.failure.value}", exchange, case=case)
+        assert exchange.status is not None
+        if exchange.status >= 500:
+            raise Violation("a 4xx or `alive: false`", f"status {exchange.status}", exchange, case=case)
+        alive = means_alive(exchange)
+        if alive:
+            raise Violation("a 4xx or `alive: false`", "`alive: true`", exchange, case=case)
+        if alive is None:
+            raise Violation(
+                "a 4xx or `alive: false`", f"status {exchange.status} without either", exchange, case=case
+            )
+
+
+def _died(message: str, culprit: Exchange | None) -> PeerDied:
+    return PeerDied(message, culprit, expected="the server goes on answering", case="the server died")
+
+
+def _epitaph(culprit: Exchange) -> str:
+    return f"the server stopped answering after {_shown(culprit)}"
+
+
+def _shown(exchange: Exchange) -> str:
+    body = ascii(exchange.request_body[:120].decode("utf-8", "replace"))
+    return f"{exchange.method} {exchange.url} with the body {body}"
+
+
+def _planted(arguments: Mapping[str, Any], canary: str) -> dict[str, Any]:
+    """The arguments with `{canary}` in any text replaced by a secret of ours."""
+
+    def plant(value: Any) -> Any:
+        if isinstance(value, str):
+            return value.replace("{canary}", canary)
+        if isinstance(value, dict):
+            return {key: plant(inner) for key, inner in value.items()}
+        if isinstance(value, list):
+            return [plant(inner) for inner in value]
+        return value
+
+    planted: dict[str, Any] = plant(dict(arguments))
+    return planted

@@ -1,0 +1,363 @@
+"""One run's shared state: the live ends, what the preflight found, the calls we made, how we clean up."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any, TypeVar, cast
+
+from rap_conformance.engine.evidence import Exchange, Failure, Verdict
+from rap_conformance.engine.inputs import ConfigError
+from rap_conformance.engine.options import Options
+from rap_conformance.engine.run import Target
+from rap_conformance.engine.scenario import NotApplicable, PeerDied, Trouble, Untested
+from rap_conformance.engine.session import Account, Lack
+from rap_conformance.network.patience import Patience
+from rap_conformance.network.probe import Credentials, Probe
+from rap_conformance.network.receiver import Receiver
+from rap_conformance.network.redaction import Redactor
+from rap_conformance.network.supervisor import CommandFailed, Supervisor, run_command
+from rap_conformance.protocol.messages import JSON, closure, encode, query
+from rap_conformance.protocol.presence import Presence, State, decide
+from rap_conformance.server.call import Call
+from rap_conformance.server.config import Auth, Config, ScenarioConfig, redacted
+from rap_conformance.server.facts import Facts
+from rap_conformance.server.history import History
+from rap_conformance.server.options import ServerOptions
+from rap_conformance.server.tools import Tools
+
+T = TypeVar("T")
+_KINDS = {"pending": "pending", "quick": "quick", "sub": "subscription"}
+"""The kind of call that a need of the catalogue stands for."""
+_SIDES = 24
+"""Scenarios that may run beside each other."""
+_CLEANING = 20.0
+"""Seconds that leaving a server as it was found may take."""
+
+
+class ServerSession:
+    """Everything scenarios share. Raises ConfigError if the receiver's address cannot be bound."""
+
+    def __init__(self, config: Config, options: ServerOptions, common: Options) -> None:
+        self.config, self.options, self.common = config, options, common
+        self.patience = Patience(common.max_time)
+        self.redactor = Redactor()
+        self.facts = Facts()
+        self.history = History()
+        self.calls: list[Call] = []
+        self.causes: list[str] = []
+        self.notes: list[str] = []
+        self.dead = ""
+        self.life: list[Exchange] = []
+        self._made: dict[str, Any] = {}
+        self._once_lock = threading.Lock()
+        self._once_locks: dict[str, threading.RLock] = {}
+        self._closing = threading.Lock()
+        self._closed = False
+        self._began_beside: float | None = None
+        self.supervisor: Supervisor | None = None
+        self.pool = ThreadPoolExecutor(max_workers=_SIDES, thread_name_prefix="scenario")
+        for text in config.secrets():
+            self.redactor.learn(text)
+        self.receiver = _receiver(self.patience, self.redactor, options)
+        if config.server.command:
+            self.supervisor = Supervisor(self.patience, self.redactor, config.server.command)
+            self.facts.base = f"http://127.0.0.1:{self.supervisor.port}{config.server.prefix}"
+        else:
+            self.facts.base = config.server.url or ""
+        self.facts.status_url = f"{self.facts.base}/tool_call_status"
+        auth = config.auth
+        self.probe = Probe(
+            self.patience,
+            self.redactor,
+            timeout=config.server.request_timeout,
+            credentials=_credentials(auth),
+            origins=[self.facts.base, *auth.origins],
+            context=auth.tls(),
+        )
+        self.other = _credentials(auth.other) if auth.other else Credentials()
+        self.tools = Tools(
+            self.facts, config, options.invoke, common.seed, lambda key, make: self.once(key, make)
+        )
+
+    # --- what the engine asks ------------------------------------------------
+
+    def over(self) -> str:
+        """Why nothing more can be judged; empty as long as something can."""
+        return self.dead or ("the run ended before this was judged" if self.patience.halted else "")
+
+    def time_is_up(self) -> bool:
+        """Whether the time allowed for the run has passed."""
+        return self.patience.time_is_up
+
+    def now(self) -> float:
+        """Seconds since the run began."""
+        return self.patience.now()
+
+    def lack(self, need: str) -> Lack | None:
+        """What is wrong if something of that name is needed; None if it is there, or nobody knows yet."""
+        try:
+            self._need(need)
+        except NotApplicable as missing:
+            return Lack(Verdict.NOT_APPLICABLE, str(missing))
+        except Untested as missing:
+            return Lack(Verdict.UNTESTED, str(missing))
+        except Trouble as trouble:
+            return Lack(Verdict.ERROR, str(trouble))
+        return None
+
+    def _need(self, need: str) -> None:
+        """Raises NotApplicable, Untested or Trouble if something is not there."""
+        if need == "manifest" and self.facts.manifest is None:
+            silent = self.facts.discovery is None or self.facts.discovery.status is None
+            raise (Trouble if silent else Untested)(self.facts.no_calls)
+        if need == "status":
+            self._need_status()
+        elif need == "control" and self.supervisor is None:
+            raise Untested("only the suite can restart the server: give --server-cmd instead of --server-url")
+        elif need == "auth":
+            self.need_credentials()
+        elif need == "other" and not self.other:
+            raise Untested("no second identity is configured; give [auth.other]")
+        elif need == "prefix" and not self.facts.prefix:
+            raise NotApplicable("the base URL has no path prefix")
+        elif need in _KINDS:
+            self.tool(_KINDS[need])
+
+    def _need_status(self) -> None:
+        presence = self.facts.status
+        match presence.state:
+            case State.ABSENT:
+                reason = f"the server has no /tool_call_status: {presence.reason}"
+                if self.facts.status_without_live:
+                    reason += (
+                        " (asked while no call was live: a server that answers 404 for unknown ids "
+                        "looks the same)"
+                    )
+                raise NotApplicable(reason)
+            case State.UNSURE:
+                raise Untested(f"/tool_call_status cannot be judged: {presence.reason}")
+            case State.ERROR:
+                raise Trouble(f"/tool_call_status cannot be judged: {presence.reason}")
+
+    def need_credentials(self) -> None:
+        """Raises NotApplicable for a declared trusted network, Untested if no credentials are configured."""
+        if self.config.auth.none:
+            raise NotApplicable(
+                "the configuration declares a trusted network without authentication (--no-auth)"
+            )
+        if not self.probe.credentials:
+            raise Untested("no credentials are configured; give --auth-header or [auth]")
+
+    def revive(self, death: PeerDied) -> None:
+        """Start the server again if it is ours and does not answer, else nothing more can be judged."""
+        if self.answers():
+            return
+        if self.supervisor is None:
+            self.dead = str(death)
+            return
+        try:
+            self.supervisor.kill()
+            self.supervisor.start(self.answers)
+        except CommandFailed as failed:
+            self.dead = f"{death}; it could not be started again: {failed}"
+
+    def broken(self, code: str) -> None:
+        """A requirement was found broken."""
+        self.history.break_(code)
+
+    def beside(self, work: Callable[[], T]) -> Future[T]:
+        """Do something beside all else."""
+        if self._began_beside is None:
+            self._began_beside = self.patience.now()
+        return self.pool.submit(work)
+
+    def left(self) -> float:
+        """About how many seconds the calls that were started together still pend."""
+        pending = self.config.scenarios.get("pending")
+        if self._began_beside is None or pending is None or pending.seconds is None:
+            return 0.0
+        return max(0.0, self._began_beside + pending.seconds - self.patience.now())
+
+    def halt(self) -> None:
+        """End every wait, now and from now on."""
+        self.patience.halt()
+
+    @property
+    def requests(self) -> int:
+        """How many requests were sent so far."""
+        return self.probe.requests
+
+    def shown(self) -> str:
+        """Where the server is."""
+        return self.facts.base
+
+    def account(self) -> Account:
+        """What to say of this session at its end."""
+        config, options = self.config, self.options
+        name = (self.facts.manifest or {}).get("name")
+        authentication = "credentials given" if self.probe.credentials else "no credentials given"
+        if config.auth.none:
+            authentication = "declared: a trusted network without authentication"
+        doubtful = self.facts.status_without_live and self.facts.status.state is State.ABSENT
+        return Account(
+            target=Target(
+                url=self.facts.base,
+                name=name if isinstance(name, str) else "",
+                tools=tuple(str(tool.get("name", "")) for tool in self.facts.tools),
+                embedded=options.embedded,
+                authentication=authentication,
+                command="" if options.embedded else self.redactor.text(config.server.command or ""),
+            ),
+            requests=self.probe.requests,
+            duration=self.patience.now(),
+            causes=tuple(self.causes),
+            notes=tuple(self.notes),
+            cut_short=self.dead,
+            doubtful=doubtful and config.features.get("status") is None,
+            configuration=redacted(config),
+            latencies=self.history.latencies,
+            life=tuple(self.life),
+        )
+
+    # --- the server ----------------------------------------------------------
+
+    def answers(self) -> bool:
+        """Whether discovery gives any HTTP answer at all (asked twice if need be)."""
+        for _ in range(2):
+            exchange = self.probe.send("GET", self.facts.discovery_url, patient=False)
+            if exchange.status is not None:
+                return True
+            if exchange.failure == Failure.REFUSED:
+                return False
+        return False
+
+    def restart(self, *, kill: bool = True) -> None:
+        """Kill the server and start it again on the same port.
+
+        Raises Untested if it is not ours to restart, Trouble if it does not come up: then the run is over.
+        """
+        if self.supervisor is None:
+            raise Untested("only the suite can restart the server: give --server-cmd instead of --server-url")
+        if kill:
+            self.supervisor.kill()
+        try:
+            self.supervisor.start(self.answers)
+        except CommandFailed as failed:  # nobody is left to ask, and no later input gets the blame
+            self.dead = self.dead or f"the server could not be started again: {failed}"
+            raise Trouble(self.dead) from failed
+
+    def once(self, key: str, make: Callable[[], T]) -> T:
+        """The value of `make()`, computed once a run; an exception counts as not computed."""
+        with self._once_lock:
+            lock = self._once_locks.setdefault(key, threading.RLock())
+        with lock:
+            if key not in self._made:
+                self._made[key] = make()
+            return cast(T, self._made[key])
+
+    def tool(self, kind: str) -> ScenarioConfig:
+        """What to invoke for a call of a kind. Raises Untested, saying what to configure, or NotApplicable."""
+        return self.tools.of(kind)
+
+    def fire(self) -> None:
+        """Cause an event, if the configuration says how. Raises Trouble if the command fails."""
+        chosen = self.config.scenarios.get("subscription")
+        if chosen is not None and chosen.trigger:
+            status, said = run_command(chosen.trigger, within=30.0)
+            if status != 0:
+                raise Trouble(
+                    f"scenario.subscription.trigger ended with status {status}: {self.redactor.text(said)}"
+                )
+
+    # --- optional endpoints and cleaning up ----------------------------------
+
+    def exists(self, path: str) -> Presence:
+        """Whether an optional endpoint such as "close_thread" is there, asked once a run, harmlessly."""
+
+        def look() -> Presence:
+            thread, call = "rapc-thread-nobody", "rapc-call-nobody"
+            impossible = f"/rapc-no-such-path-{os.urandom(6).hex()}"
+            body = closure(thread) if path == "close_thread" else query(call, thread)
+            pairs = []
+            for method, data in (("POST", encode(body)), ("GET", b"")):
+                mine, theirs = (
+                    self.probe.send(method, self.facts.base + place, data, headers=JSON if data else ())
+                    for place in (f"/{path}", impossible)
+                )
+                pairs.append((mine, theirs))
+            return decide(pairs, (f"/{path}", impossible), (thread, call))
+
+        return self.once(f"exists {path}", look)
+
+    def notify(
+        self, path: str, body: dict[str, Any], credentials: Credentials | None = None
+    ) -> Exchange | None:
+        """Send a notification if the server has the endpoint; None if it has not."""
+        if self.exists(path).state is not State.PRESENT:
+            return None
+        return self.probe.send(
+            "POST",
+            f"{self.facts.base}/{path}",
+            encode(body),
+            headers=JSON,
+            credentials=credentials,
+            within=10.0,
+        )
+
+    def clean_up(self) -> None:
+        """Cancel every call that may still run and close every thread of ours; never raises."""
+        self.probe.patience = Patience(_CLEANING)
+        threads: dict[str, Credentials | None] = {}
+        if not self.dead and self.calls and self.answers():
+            with contextlib.suppress(Exception):
+                for call in self.calls:
+                    who = self.other if call.other else None
+                    threads.setdefault(call.thread, who)
+                    over = call.final if call.kind in {"subscription", "final"} else call.result
+                    if not over and not call.cancelled:
+                        with contextlib.suppress(Trouble):
+                            self.notify("cancel_tool_call", query(call.id, call.thread), who)
+                for thread, who in threads.items():
+                    with contextlib.suppress(Trouble):
+                        self.notify("close_thread", closure(thread), who)
+
+    def close(self) -> None:
+        """Leave the server as it was found and stop what was started; safe to call twice."""
+        with self._closing:
+            if self._closed:
+                return
+            self._closed = True
+        self.pool.shutdown(wait=False, cancel_futures=True)
+        with contextlib.suppress(Exception):
+            self.clean_up()
+        self.probe.close()
+        self.receiver.stop()
+        if self.supervisor is not None:
+            self.supervisor.close()
+
+
+def _receiver(patience: Patience, redactor: Redactor, options: ServerOptions) -> Receiver:
+    host, port = options.callback_bind
+    try:
+        return Receiver(patience, redactor, host, port, options.callback_url)
+    except OSError as error:
+        raise ConfigError(
+            f"--callback-bind: cannot listen on {host}:{port} ({error.strerror or error}); "
+            "give a free port of this machine, or 0 to have one chosen"
+        ) from None
+
+
+def _credentials(auth: Auth) -> Credentials:
+    signer = None
+    if auth.sigv4 is not None:
+        from rap_conformance.network import sigv4
+
+        try:
+            signer = sigv4.signer(auth.sigv4.service, auth.sigv4.region)
+        except sigv4.NoAwsCredentials as missing:
+            raise ConfigError(str(missing)) from None
+    return Credentials(tuple((name, secret.reveal()) for name, secret in auth.headers), signer)
