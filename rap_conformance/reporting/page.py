@@ -54,7 +54,7 @@ class Page:
     @pytest.hookimpl(optionalhook=True)
     def pytest_html_results_table_row(self, report: Any, cells: list[str]) -> None:
         """One requirement's row."""
-        properties = dict(report.user_properties)
+        properties = dict(getattr(report, "user_properties", ()))
         requirement = self._catalogue.get(str(properties.get("code", "")))
         verdict = Verdict(properties["verdict"]) if "verdict" in properties else None
         label = "" if requirement is not None else str(report.nodeid)
@@ -63,5 +63,5 @@ class Page:
     @pytest.hookimpl(optionalhook=True)
     def pytest_html_results_table_html(self, report: Any, data: list[str]) -> None:
         """The evidence says it all: no log beside it."""
-        if "code" in dict(report.user_properties):
+        if "code" in dict(getattr(report, "user_properties", ())):
             data.clear()

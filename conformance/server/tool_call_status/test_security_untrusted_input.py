@@ -144,7 +144,7 @@ def test_malformed_rejected(peer: Peer) -> None:
         short = peer.session.probe.unfinished(
             peer.session.facts.status_url, b'{"thread_id": "rapc-', announced=200, within=1.0
         )
-        peer.session.history.last() = short
+        peer.session.history.ended(short, of_status=False)
         peer.survived(short, watch=0.5)
     still_right(peer, before, "an ordinary query after malformed bodies")
 
