@@ -14,7 +14,7 @@ import pytest
 
 from rap_conformance import __version__
 from rap_conformance.engine import baseline
-from rap_conformance.engine.events import Ended, Event, Events, Judged
+from rap_conformance.engine.events import Ended, Event, Events
 from rap_conformance.engine.evidence import Verdict
 from rap_conformance.engine.inputs import ConfigError
 from rap_conformance.engine.making import Ending, made
@@ -23,7 +23,7 @@ from rap_conformance.engine.run import Result, Run
 from rap_conformance.engine.runner import Job, Runner
 from rap_conformance.engine.safe import terminal_text
 from rap_conformance.engine.scenario import Halted, Refused, scenario_of
-from rap_conformance.engine.signals import Signals
+from rap_conformance.engine.signals import SIGNALS
 from rap_conformance.engine.verdict import EXIT_BAD_INPUT, EXIT_CRASHED, EXIT_NOBODY
 from rap_conformance.protocol.specification import CATALOGUE_VERSION, catalogue
 from rap_conformance.reporting import files, html, markdown, terminal
@@ -40,8 +40,8 @@ _REQUIREMENT = pytest.StashKey[Requirement]()
 class Driver:
     """The part of the plugin that exists only in a run of ours."""
 
-    def __init__(self, config: pytest.Config, request: Request, signals: Signals) -> None:
-        self.config, self.request, self.signals = config, request, signals
+    def __init__(self, config: pytest.Config, request: Request) -> None:
+        self.config, self.request = config, request
         self.events = Events()
         self.session = request.settings.session(request.options)
         role = request.role
@@ -53,6 +53,7 @@ class Driver:
         )
         self.page = Page(catalogue())
         self.started = datetime.now(UTC).isoformat(timespec="seconds")
+        self.voice: Voice | None = None
         self.run: Run | None = None
         self.ending = Ending()
         self._lock = threading.Lock()
@@ -67,15 +68,13 @@ class Driver:
                     f"{flag} cannot be used: hostile checks must not meet other checks' calls, "
                     "so one target gets one process and each check is run once"
                 )
-        signals = Signals()
-        signals.defer()
+        SIGNALS.defer()
         try:
-            request = read_request(config)
-            driver = cls(config, request, signals)
+            driver = cls(config, read_request(config))
         except BaseException:
-            signals.restore()
+            SIGNALS.restore()
             raise
-        folder = request.options.report_dir
+        folder = driver.request.options.report_dir
         if folder is not None:
             files.begin(folder, driver.session.shown(), driver.started)
             if any(config.pluginmanager.has_plugin(name) for name in ("html", "pytest_html.plugin")):
@@ -95,7 +94,11 @@ class Driver:
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection(self) -> None:
         """From here on pytest itself sees to it that an interruption comes to our reports."""
-        self.signals.interrupt()
+        if not self.config.pluginmanager.has_plugin("terminalreporter"):
+            # `check` turns pytest's own reporter off and lets us speak.
+            self.voice = Voice(self.config.option.verbose)
+            self.events.listen(self.voice.hear)
+        SIGNALS.interrupt()
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -127,11 +130,8 @@ class Driver:
         if session.config.option.collectonly or not self.runner.jobs:
             return (yield)
         options = self.request.options
-        if not self.config.pluginmanager.has_plugin("terminalreporter"):
-            # `check` turns pytest's own reporter off and lets us speak.
-            voice = Voice(self.config.option.verbose)
-            self.events.listen(voice.hear)
-            voice.begins(self.session.shown(), len(self.runner.jobs), options.seed, options.profile)
+        if self.voice is not None:
+            self.voice.begins(self.session.shown(), len(self.runner.jobs), options.seed, options.profile)
         try:
             self.request.role.begin(self.session)
         except Refused as refused:
@@ -301,13 +301,6 @@ class Driver:
             if self._closed:
                 return
             self._closed = True
-        self.signals.hold()
+        SIGNALS.hold()
         self.session.halt()
         self.session.close()
-
-    def release(self) -> None:
-        """Give the signals back, when everything is written."""
-        self.signals.restore()
-
-
-__all__ = ["Driver", "Judged"]

@@ -8,6 +8,7 @@ target is given or the suite's own scenarios are asked for.
 from __future__ import annotations
 
 import argparse
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -119,7 +120,9 @@ OPTIONS = (
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Declare the options of a run."""
+    """Declare the options of a run; of what comes first, keep signals if a target is given."""
+    if any(argument.startswith(_TARGET_FLAGS) for argument in sys.argv[1:]):
+        _keep_signals()
     group = parser.getgroup(
         "rap", "RAP conformance (give --server-url or --server-cmd, or --rap-adapter-cmd for a runtime)"
     )
@@ -164,6 +167,7 @@ _PATHS = ("--rap-config", "--rap-report-dir", "--rap-baseline", "--server-cmd", 
 
 
 _TARGETS = ("server_url", "server_cmd", "adapter_cmd", "mutant", "role")
+_TARGET_FLAGS = ("--server-url", "--server-cmd", "--rap-adapter-cmd", "--rap-role")
 
 
 def _ours() -> Path:
@@ -212,6 +216,20 @@ def _joined(config: pytest.Config) -> list[str] | None:
 
 
 @pytest.hookimpl(tryfirst=True)
+def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
+    """Keep signals from now on, if a target is given: a run that has begun ends with reports."""
+    known = vars(early_config.known_args_namespace)
+    if any(known.get(f"rap_{name}") is not None for name in _TARGETS) and not known.get("help"):
+        _keep_signals()
+
+
+def _keep_signals() -> None:
+    from rap_conformance.engine.signals import SIGNALS
+
+    SIGNALS.defer()
+
+
+@pytest.hookimpl(tryfirst=True)
 def pytest_cmdline_main(config: pytest.Config) -> int | pytest.ExitCode | None:
     """Start again if a path among our options has misled pytest; see `_joined`."""
     joined = _joined(config)
@@ -241,4 +259,5 @@ def pytest_unconfigure(config: pytest.Config) -> None:
     driver: Any = config.pluginmanager.get_plugin("rap_conformance.driver")
     if driver is not None:
         driver.close()
-        driver.release()
+    if "rap_conformance.engine.signals" in sys.modules:
+        sys.modules["rap_conformance.engine.signals"].SIGNALS.restore()

@@ -21,8 +21,9 @@ class Signals:
         self._arrived = 0
 
     def defer(self) -> None:
-        """Keep a signal that comes before `interrupt` is called: the run would end without reports."""
-        if threading.current_thread() is threading.main_thread():
+        """Keep a signal that comes before `interrupt` is called; safe to call twice."""
+        if threading.current_thread() is threading.main_thread() and not self._before:
+            self._arrived = 0
             self._before = {number: signal.signal(number, self._keep) for number in BOTH}
 
     def interrupt(self) -> None:
@@ -37,13 +38,18 @@ class Signals:
         for number in self._before:
             signal.signal(number, self._keep)
 
-    def restore(self) -> None:
-        """Put back what was there before; safe to call twice."""
+    def restore(self) -> int:
+        """Put back what was there before; safe to call twice. Gives a signal that came, 0 for none."""
         while self._before:
             signal.signal(*self._before.popitem())
+        return self._arrived
 
     def _keep(self, number: int, _: FrameType | None) -> None:
         self._arrived = number
+
+
+SIGNALS = Signals()
+"""The process's own: kept from its first moment on, where a run of ours is going to be made."""
 
 
 def _raise(number: int, _: FrameType | None) -> None:
