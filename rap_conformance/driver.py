@@ -25,7 +25,7 @@ from rap_conformance.engine.safe import terminal_text
 from rap_conformance.engine.scenario import Halted, Refused, scenario_of
 from rap_conformance.engine.signals import SIGNALS
 from rap_conformance.engine.verdict import EXIT_BAD_INPUT, EXIT_CRASHED, EXIT_NOBODY
-from rap_conformance.protocol.specification import CATALOGUE_VERSION, catalogue
+from rap_conformance.protocol.specification import catalogue
 from rap_conformance.reporting import files, html, markdown, terminal
 from rap_conformance.reporting.page import Page
 from rap_conformance.reporting.voice import Voice
@@ -196,7 +196,7 @@ class Driver:
         report = yield
         result = item.stash.get(_RESULT, None)
         if result is not None and (report.when == "call" or (report.when == "setup" and report.failed)):
-            report.extras = [*getattr(report, "extras", []), Page.extra(result)]
+            report.extras = [*getattr(report, "extras", []), Page.evidence(result)]
             if result.verdict in {Verdict.WARN, Verdict.ADVICE}:
                 report.sections.append((f"RAP {result.verdict}", terminal.failure_block(result)))
         return report
@@ -280,8 +280,7 @@ class Driver:
             ending,
             started=self.started,
             suite_version=__version__,
-            catalogue_version=CATALOGUE_VERSION,
-            catalogue_digest=catalogue().digest,
+            catalogue=catalogue(),
         )
 
     def _write(self, folder: Path, run: Run) -> OSError | None:

@@ -23,7 +23,7 @@ _HERE = Path(__file__).resolve().parent
 class Option(NamedTuple):
     """One option of a run. pytest puts `--rap-` before the name, but for those that are `bare`.
 
-    `kind` is "text", "many" (repeatable) or "flag"; a flag may set `dest` to `const`. `roles`: whose runs it is for.
+    `kind` is "text", "many" (repeatable) or "flag"; a flag may set `dest` to `const`. `roles`: whose.
     """
 
     name: str

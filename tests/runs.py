@@ -95,6 +95,7 @@ def run(*results: Result, verdict: RunVerdict = RunVerdict.NOT_CONFORMANT, exit_
     return Run(
         target=Target("http://127.0.0.1:3001", "calculator", ("echo", "wait"), authentication="bearer token"),
         revision="2026-07-pr62",
+        protocol="RAP",
         catalogue="0.1",
         suite_version="0.1.0",
         started="2026-08-01T12:00:00Z",

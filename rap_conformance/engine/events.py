@@ -1,4 +1,4 @@
-"""What happens in a run, told to whoever listens: the voice, pytest's items, the harness that counts requests."""
+"""What happens in a run, told to whoever listens: the terminal, test items, a harness that counts."""
 
 from __future__ import annotations
 

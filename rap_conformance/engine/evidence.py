@@ -45,8 +45,8 @@ class Exchange:
     """One request and what came back, as bytes went over the wire.
 
     Secrets are already redacted. `status` is None when there was no answer;
-    `failure` then says why. Times are seconds since the run began. For a
-    callback (`inbound`) the server sent the request and the suite answered.
+    `failure` then says why. Times are seconds since the run began. `inbound`: the peer
+    sent the request and the suite answered.
     """
 
     method: str

@@ -1,4 +1,4 @@
-"""Makes the value of a run: the one place that knows how results, options and a session's account become it."""
+"""Makes the value of a run of results, options and a session's account of itself; nobody else does."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from rap_conformance.engine import baseline
+from rap_conformance.engine.catalogue import Catalogue
 from rap_conformance.engine.evidence import Verdict
 from rap_conformance.engine.options import Options
 from rap_conformance.engine.run import Result, Run
@@ -31,8 +32,7 @@ def made(
     *,
     started: str,
     suite_version: str,
-    catalogue_version: str,
-    catalogue_digest: str,
+    catalogue: Catalogue,
 ) -> Run:
     """The run as a value. With a refusal nothing is judged, whatever was found before."""
     found = {} if ending.refusal else judged
@@ -57,7 +57,8 @@ def made(
     return Run(
         target=account.target,
         revision=options.revision,
-        catalogue=catalogue_version,
+        catalogue=catalogue.specification.version,
+        protocol=catalogue.specification.name,
         suite_version=suite_version,
         started=started,
         profile=options.profile,
@@ -73,7 +74,7 @@ def made(
         cut_short=cut_short or ending.refusal,
         notes=account.notes,
         configuration=account.configuration,
-        catalogue_digest=catalogue_digest,
+        catalogue_digest=catalogue.digest,
         selected=options.selected,
         known=applied.used,
         stale=applied.stale,

@@ -31,9 +31,9 @@ class Settings:
 class Role:
     """Who is judged: `name` as the catalogue says it, `folder` where the scenarios are, `title` in words.
 
-    `target` are the options that name a target. `read` checks what was given and raises ConfigError, one line.
-    `begin` starts what a session needs and looks the peer over; it raises Refused if the run cannot be made.
-    `peer` makes the peer as one scenario sees it, of session, record and the number of the attempt.
+    `target` are the options that name a target. `read` checks what was given and raises ConfigError, one
+    line. `begin` starts what a session needs and looks the peer over; it raises Refused if the run cannot be
+    made. `peer` makes the peer as one scenario sees it, of session, record and the number of the attempt.
     """
 
     name: str

@@ -96,5 +96,6 @@ class Run:
     selected: tuple[str, ...] = ()
     known: tuple[Known, ...] = ()
     stale: tuple[str, ...] = ()
+    protocol: str = ""
     latencies: tuple[float, ...] = ()
     life: tuple[Exchange, ...] = ()

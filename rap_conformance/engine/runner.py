@@ -31,7 +31,7 @@ from rap_conformance.engine.scenario import (
     Untested,
     Violation,
 )
-from rap_conformance.engine.session import Session
+from rap_conformance.engine.session import Judging
 
 _STAGES = list(Stage)
 _PROVOKING = frozenset({Stage.FLOOD, Stage.DEADLY})
@@ -65,7 +65,7 @@ class Runner:
 
     def __init__(
         self,
-        session: Session,
+        session: Judging,
         peer: Callable[[Record, int], Recorder],
         options: Options,
         events: Events | None = None,

@@ -91,7 +91,7 @@ class PeerDied(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A part of a scenario that is judged later: when all that runs beside each other is over, after `stage`."""
+    """A part that is judged later: when all that runs beside each other is over, after `stage`."""
 
     function: Function
     stage: Stage = Stage.HARMLESS

@@ -1,4 +1,4 @@
-"""What the engine asks of a role: a session that speaks to the peer, and what it says of itself at the end."""
+"""What the engine asks of a role: a session that speaks to the peer, and its account of itself at the end."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ class Lack:
 class Account:
     """What a session says of itself when it is over; the run is made of that and of the results.
 
-    `incomplete` says why nothing can be concluded although nothing was cut short; `doubtful`: requirements are
-    not applicable only as far as could be seen.
+    `incomplete` says why nothing can be concluded although nothing was cut short; `doubtful`: requirements
+    are not applicable only as far as could be seen.
     """
 
     target: Target
@@ -43,14 +43,15 @@ class Account:
     life: tuple[Exchange, ...] = ()
 
 
-class Session(Protocol):
-    """Everything the scenarios of one run share."""
+class Judging(Protocol):
+    """What the runner needs of a session: everything the scenarios of one run share."""
+
+    @property
+    def requests(self) -> int:
+        """How many requests were made so far."""
 
     def over(self) -> str:
         """Why nothing more can be judged; empty as long as something can."""
-
-    def time_is_up(self) -> bool:
-        """Whether the time allowed for the run has passed."""
 
     def now(self) -> float:
         """Seconds since the run began."""
@@ -70,6 +71,16 @@ class Session(Protocol):
     def left(self) -> float:
         """About how many seconds what runs beside each other still takes."""
 
+
+class Session(Judging, Protocol):
+    """What the driver needs of a session too: its beginning and its end."""
+
+    def shown(self) -> str:
+        """What is under test, for the first line."""
+
+    def time_is_up(self) -> bool:
+        """Whether the time allowed for the run has passed."""
+
     def halt(self) -> None:
         """End every wait, now and from now on."""
 
@@ -78,10 +89,3 @@ class Session(Protocol):
 
     def account(self) -> Account:
         """What to say of this session at its end."""
-
-    @property
-    def requests(self) -> int:
-        """How many requests were made so far."""
-
-    def shown(self) -> str:
-        """What is under test, for the first line."""

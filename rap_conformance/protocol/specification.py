@@ -42,7 +42,7 @@ def page(revision: str, section: str) -> str:
 
 
 RAP = Specification(
-    name="Reactive Agent Protocol",
+    name="RAP",
     version=CATALOGUE_VERSION,
     first=FIRST_VERSION,
     revisions=REVISIONS,

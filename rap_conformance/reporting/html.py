@@ -62,7 +62,7 @@ def script() -> str:
 def title(run: Run) -> str:
     """The page's title, as plain text; pytest-html escapes this one itself."""
     name = text(run.target.name or run.target.url, 120)
-    return f"RAP conformance of {name}: {str(run.verdict).replace('-', ' ')}"
+    return f"{run.protocol} conformance of {name}: {str(run.verdict).replace('-', ' ')}"
 
 
 def page(run: Run) -> str:

@@ -21,7 +21,7 @@ class Page:
         self.run: Run | None = None
 
     @staticmethod
-    def extra(result: Result) -> dict[str, Any]:
+    def evidence(result: Result) -> dict[str, Any]:
         """What hangs on a requirement's row."""
         content = html.evidence_html(result)
         return {
@@ -36,7 +36,7 @@ class Page:
     def pytest_html_report_title(self, report: Any) -> None:
         """Keep the page, whose title is known at the end only; fold what needs no attention."""
         self._page = report
-        report.title = "RAP conformance"
+        report.title = f"{self._catalogue.specification.name} conformance"
         report._data["renderCollapsed"] = ["passed", "skipped", "xfailed"]
 
     @pytest.hookimpl(optionalhook=True)

@@ -1,1 +1,1 @@
-"""The role "tool server under test": its configuration, preflight, session, and the peer scenarios speak to."""
+"""The role "tool server under test": its configuration, preflight, session and peer."""

@@ -1,4 +1,4 @@
-"""What happened in a session so far, as many threads write it: whose input was the last, what was left unanswered.
+"""What happened in a session so far, as many threads write it: the last input, what was left unanswered.
 
 Whose fault a death is depends on it, so every change is made under one lock.
 """

@@ -260,7 +260,7 @@ class ServerSession:
             return cast(T, self._made[key])
 
     def tool(self, kind: str) -> ScenarioConfig:
-        """What to invoke for a call of a kind. Raises Untested, saying what to configure, or NotApplicable."""
+        """What to invoke for a call of a kind. Raises Untested (it says what to configure), NotApplicable."""
         return self.tools.of(kind)
 
     def fire(self) -> None:

@@ -1,4 +1,4 @@
-"""Which tool is called for a call of a kind: a configured one, else one that discovery shows and that may be."""
+"""Which tool is called for a call of a kind: a configured one, else one that discovery shows."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Tools:
         self._facts, self._config, self._policy, self._seed, self._once = facts, config, policy, seed, once
 
     def of(self, kind: str) -> ScenarioConfig:
-        """What to invoke for a call of a kind. Raises Untested, saying what to configure, or NotApplicable."""
+        """What to invoke for a call of a kind. Raises Untested (it says what to configure), NotApplicable."""
         if self._facts.no_calls:
             raise Untested(self._facts.no_calls)
         if self._policy == "none":
