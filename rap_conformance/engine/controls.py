@@ -2,8 +2,8 @@
 
 A check that something is refused, absent or unchanged passes just as well where nothing is there at all. So
 each such check has a control, named where its scenario is. A control that fails accuses nobody: the
-requirement is untested, and the reason names the requirement that is about it. The engine makes controls and sees to it
-that those which only the scenario can make were made.
+requirement is untested, and the reason names the requirement that is about it. The engine makes controls and
+sees to it that those which only the scenario can make were made.
 """
 
 from __future__ import annotations

@@ -28,7 +28,12 @@ def badge(run: Run) -> dict[str, Any]:
         message, colour = f"{met}/{applicable} MUSTs", "yellowgreen"
     else:
         message, colour = f"{met}/{applicable} MUSTs", "brightgreen"
-    return {"schemaVersion": 1, "label": f"{run.protocol} {text(run.revision, 40)}".strip(), "message": message, "color": colour}
+    return {
+        "schemaVersion": 1,
+        "label": f"{run.protocol} {text(run.revision, 40)}".strip(),
+        "message": message,
+        "color": colour,
+    }
 
 
 def dumps(run: Run) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 
 from rap_conformance.engine.evidence import Exchange
 from rap_conformance.protocol.presence import Presence, State
+from rap_conformance.server.config import ScenarioConfig
 
 NOT_ASKED = Presence(State.UNSURE, "the preflight did not get that far")
 
@@ -27,6 +28,10 @@ class Facts:
     status_plainly: int | None = None
     invocation_refused: int | None = None
     quick_seconds: float | None = None
+    found: dict[str, ScenarioConfig] = field(default_factory=dict)
+    """Tools that discovery showed and that were tried, by the kind they turned out to be."""
+    mistaken: dict[str, str] = field(default_factory=dict)
+    """Kinds whose configured tool does not do what they need, and why."""
     no_calls: str = ""
     extra: dict[str, Presence] = field(default_factory=dict)
 
@@ -52,9 +57,9 @@ class Facts:
 
 
 def parse_manifest(exchange: Exchange) -> dict[str, Any] | None:
-    """The manifest, read leniently: any JSON object in any answer."""
+    """The manifest, read leniently: a JSON object that names tools or an endpoint, in any answer."""
     try:
         value = json.loads(exchange.response_body.decode("utf-8-sig", "replace"))
     except (ValueError, RecursionError):
         return None
-    return value if isinstance(value, dict) else None
+    return value if isinstance(value, dict) and ("tools" in value or "endpoint" in value) else None

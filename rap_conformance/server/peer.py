@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from rap_conformance.engine.evidence import Exchange, Failure, Headers
@@ -23,6 +24,7 @@ from rap_conformance.network.receiver import Answer, Delivery
 from rap_conformance.protocol.messages import JSON, closure, encode, fresh, invocation, query
 from rap_conformance.protocol.reading import means_alive
 from rap_conformance.server.call import Call
+from rap_conformance.server.config import ScenarioConfig
 
 if TYPE_CHECKING:
     from rap_conformance.server.session import ServerSession
@@ -119,13 +121,27 @@ class Peer(Recorder):
         Raises Untested if no such tool may be called, Trouble if the server does not acknowledge the call.
         """
         tool = self.session.tool(kind)
+        if arguments is not None:
+            tool = replace(tool, arguments=dict(arguments))
+        return self.invoke_tool(kind, tool, id=id, thread=thread, script=script, other=other)
+
+    def invoke_tool(
+        self,
+        kind: str,
+        tool: ScenarioConfig,
+        *,
+        id: str | None = None,
+        thread: str | None = None,
+        script: Callable[[int], Answer] | None = None,
+        other: bool = False,
+    ) -> Call:
+        """Call a tool, whatever it is. Raises Trouble if the server does not acknowledge the call."""
         canaries = tuple(secrets.token_hex(8) for _ in range(4))
         mailbox = self.session.receiver.mailbox(script, suffix=f"/{canaries[0]}?key={canaries[1]}")
         call = Call(kind, id or fresh(), thread or fresh("thread"), mailbox, canaries, other)
         for before in tool.setup:
             self._run(before.operation, dict(before.arguments), call.thread, other)
-        chosen = _planted(tool.arguments if arguments is None else arguments, canaries[2])
-        self._post_invocation(call, tool.operation, chosen)
+        self._post_invocation(call, tool.operation, _planted(tool.arguments, canaries[2]))
         return call
 
     def _run(self, operation: str, arguments: dict[str, Any], thread: str, other: bool) -> None:

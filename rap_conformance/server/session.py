@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -21,9 +20,10 @@ from rap_conformance.network.receiver import Receiver
 from rap_conformance.network.redaction import Redactor
 from rap_conformance.network.supervisor import CommandFailed, Supervisor, run_command
 from rap_conformance.protocol.messages import JSON, closure, encode, query
-from rap_conformance.protocol.presence import Presence, State, decide
+from rap_conformance.protocol.presence import Presence, State
 from rap_conformance.server.call import Call
 from rap_conformance.server.config import Auth, Config, ScenarioConfig, redacted
+from rap_conformance.server.endpoints import Inquiry
 from rap_conformance.server.facts import Facts
 from rap_conformance.server.history import History
 from rap_conformance.server.options import ServerOptions
@@ -51,6 +51,8 @@ class ServerSession:
         self.causes: list[str] = []
         self.notes: list[str] = []
         self.dead = ""
+        self.refused = ""
+        """Why credentials that were given are of no use; then nothing can be concluded."""
         self.life: list[Exchange] = []
         self._made: dict[str, Any] = {}
         self._once_lock = threading.Lock()
@@ -79,9 +81,7 @@ class ServerSession:
             context=auth.tls(),
         )
         self.other = _credentials(auth.other) if auth.other else Credentials()
-        self.tools = Tools(
-            self.facts, config, options.invoke, common.seed, lambda key, make: self.once(key, make)
-        )
+        self.tools = Tools(self.facts, config, options.invoke, common.seed)
 
     # --- what the engine asks ------------------------------------------------
 
@@ -217,6 +217,7 @@ class ServerSession:
             causes=tuple(self.causes),
             notes=tuple(self.notes),
             cut_short=self.dead,
+            incomplete=self.refused,
             doubtful=doubtful and config.features.get("status") is None,
             configuration=redacted(config),
             latencies=self.history.latencies,
@@ -280,16 +281,15 @@ class ServerSession:
 
         def look() -> Presence:
             thread, call = "rapc-thread-nobody", "rapc-call-nobody"
-            impossible = f"/rapc-no-such-path-{os.urandom(6).hex()}"
             body = closure(thread) if path == "close_thread" else query(call, thread)
-            pairs = []
-            for method, data in (("POST", encode(body)), ("GET", b"")):
-                mine, theirs = (
-                    self.probe.send(method, self.facts.base + place, data, headers=JSON if data else ())
-                    for place in (f"/{path}", impossible)
-                )
-                pairs.append((mine, theirs))
-            return decide(pairs, (f"/{path}", impossible), (thread, call))
+            inquiry = Inquiry(
+                lambda method, url, data, headers: self.probe.send(method, url, data, headers=headers),
+                self.facts.base,
+                f"/{path}",
+            )
+            inquiry.ask("POST", encode(body), thread, call)
+            inquiry.ask("GET")
+            return inquiry.shown()
 
         return self.once(f"exists {path}", look)
 

@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import threading
 from typing import Any
 
 from rap_conformance.engine.scenario import NotApplicable, Untested
 from rap_conformance.server.config import Config, ScenarioConfig
 from rap_conformance.server.facts import Facts
 
+MOST_TOO_SHORT = 3
+"""Calls of one kind that may end too early before no more are made."""
+
 
 class Tools:
-    """Chooses tools, for one session. `once` computes a value once a run."""
+    """Chooses tools, for one session."""
 
-    def __init__(
-        self,
-        facts: Facts,
-        config: Config,
-        policy: str,
-        seed: int,
-        once: Callable[[str, Callable[[], ScenarioConfig | None]], ScenarioConfig | None],
-    ) -> None:
-        self._facts, self._config, self._policy, self._seed, self._once = facts, config, policy, seed, once
+    def __init__(self, facts: Facts, config: Config, policy: str, seed: int) -> None:
+        self._facts, self._config, self._policy, self._seed = facts, config, policy, seed
+        self._lock = threading.Lock()
+        self._too_short: dict[str, int] = {}
 
     def of(self, kind: str) -> ScenarioConfig:
         """What to invoke for a call of a kind. Raises Untested (it says what to configure), NotApplicable."""
@@ -32,6 +30,8 @@ class Tools:
         name = "subscription" if kind == "final" else kind
         if self._config.features.get(name) is False:
             raise NotApplicable(f"the configuration declares that the server has none (features.{name})")
+        if name in self._facts.mistaken:
+            raise Untested(self._facts.mistaken[name])
         chosen = self._config.scenarios.get(name)
         if chosen is None:
             return self._found(kind)
@@ -54,24 +54,31 @@ class Tools:
             )
 
     def _found(self, kind: str) -> ScenarioConfig:
-        missing = (
-            f"no tool for a {kind} call; configure [scenario.{'subscription' if kind == 'final' else kind}]"
-        )
-        if kind not in {"quick", "pending"} or self._policy == "configured":
+        name = "subscription" if kind == "final" else kind
+        missing = f"no tool for a {kind} call; configure [scenario.{name}]"
+        if self._policy == "configured" or kind == "final":
             raise Untested(missing)
-        found = self._once("found tool", self._search)
-        if found is None:
+        found = self._facts.found.get(kind)
+        if found is None and kind in {"quick", "pending"} and not self._facts.found:
             raise Untested(missing + " (no tool is annotated readOnly and callable with generated arguments)")
-        lasting = self._facts.quick_seconds or 0.0
-        if kind == "pending":
-            if lasting < 8 * self._config.timing.arrival_slack:
-                raise Untested("no tool that stays pending; configure [scenario.pending]")
-            return ScenarioConfig(found.operation, found.arguments, seconds=lasting)
+        if found is None:
+            raise Untested(missing)
+        if kind == "pending" and (found.seconds or 0.0) < 8 * self._config.timing.arrival_slack:
+            raise Untested("no tool that stays pending; configure [scenario.pending]")
         return found
 
-    def _search(self) -> ScenarioConfig | None:
+    def candidates(self) -> list[ScenarioConfig]:
+        """Tools that may be called although none is configured, with arguments made from their schemas.
+
+        Raises Untested if none may be called.
+        """
         from rap_conformance.contract import minimal_arguments
 
+        if self._facts.no_calls:
+            raise Untested(self._facts.no_calls)
+        if self._policy in {"none", "configured"}:
+            raise Untested(f"no other tool may be called (--invoke {self._policy})")
+        out = []
         for tool in self._facts.tools:
             allowed = annotated(tool, "readOnly") or self._policy == "any"
             if not allowed or annotated(tool, "destructive") or not isinstance(tool.get("name"), str):
@@ -79,8 +86,19 @@ class Tools:
             schema = tool.get("inputSchema")
             arguments = minimal_arguments(schema, self._seed) if isinstance(schema, dict) else None
             if arguments is not None:
-                return ScenarioConfig(tool["name"], arguments)
-        return None
+                out.append(ScenarioConfig(tool["name"], arguments))
+        return out
+
+    def ended_too_early(self, kind: str, lasted: float) -> None:
+        """A call of a kind was over before it could be asked about; after three the suite stops trying."""
+        with self._lock:
+            self._too_short[kind] = self._too_short.get(kind, 0) + 1
+            if self._too_short[kind] >= MOST_TOO_SHORT:
+                self._facts.mistaken.setdefault(
+                    kind,
+                    f"{MOST_TOO_SHORT} {kind} calls ended too early to be asked about (the last after "
+                    f"{lasted:.1f} s), so no more are made; let scenario.{kind} last longer",
+                )
 
 
 def annotated(tool: dict[str, Any], name: str) -> bool:

@@ -14,7 +14,7 @@ from rap_conformance.engine.evidence import Exchange
 from rap_conformance.engine.scenario import Violation, scenario
 from rap_conformance.network.probe import NOBODY, Credentials
 from rap_conformance.protocol.leaks import VOLATILE_HEADERS
-from rap_conformance.protocol.presence import essence
+from rap_conformance.protocol.noise import essence
 from rap_conformance.server.controls import need_answer
 from rap_conformance.server.corpus import Labelled
 from rap_conformance.server.peer import Peer

@@ -5,8 +5,6 @@ Specification: "Tool Call Status Check", "Security Considerations"; "Overview", 
 
 from __future__ import annotations
 
-from rap_conformance.server.call import planted
-
 import secrets
 from collections.abc import Callable, Iterator
 from typing import Any, Literal
@@ -20,7 +18,7 @@ from rap_conformance.protocol.leaks import internals, leaked
 from rap_conformance.protocol.messages import JSON, encode, fresh, query
 from rap_conformance.protocol.payloads import Malformed, hostile_ids, malformed_payloads
 from rap_conformance.protocol.reading import means_alive
-from rap_conformance.server.call import Call
+from rap_conformance.server.call import Call, planted
 from rap_conformance.server.controls import need_answer
 from rap_conformance.server.corpus import Labelled, once_alive, smallest_of
 from rap_conformance.server.peer import Peer, Question

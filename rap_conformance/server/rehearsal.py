@@ -1,0 +1,152 @@
+"""Calls tools once before anything is judged: does a callback arrive, and is each tool of the kind it is for?
+
+A configured tool that does not do what its kind needs is a mistake of the configuration, said once and never
+held against the server. Where nothing is configured, the tools that may be called show by themselves of what
+kind they are: one whose result says `"subscription": true` is a subscription.
+"""
+
+from __future__ import annotations
+
+from rap_conformance.engine.evidence import Exchange
+from rap_conformance.engine.scenario import NotApplicable, PeerDied, Trouble, Untested
+from rap_conformance.network.receiver import Delivery
+from rap_conformance.server.call import Call
+from rap_conformance.server.config import ScenarioConfig
+from rap_conformance.server.peer import Peer
+from rap_conformance.server.session import ServerSession
+
+CALLBACK_PATIENCE = 15.0
+"""Seconds the first callback may take before we say that none arrives."""
+KINDS = ("quick", "subscription", "pending")
+MOST_FOUND = 4
+"""Tools that are tried where nothing is configured."""
+
+
+def rehearse(session: ServerSession, peer: Peer) -> None:
+    """Call each configured tool, or those that may be called, once; fills in what that shows."""
+    configured = [kind for kind in KINDS if kind in session.config.scenarios]
+    if "quick" not in configured:
+        _find(session, peer)
+    calls = {kind: call for kind in configured if (call := _call(session, peer, kind)) is not None}
+    if "quick" in calls and not _arrives(session, peer, calls["quick"]):
+        return
+    for kind, call in calls.items():
+        if wrong := _mistake(session, kind, call):
+            session.facts.mistaken[kind] = wrong
+            session.causes.append(wrong)
+    for call in calls.values():
+        if call.kind == "subscription":
+            peer.cancel(call)
+
+
+def _call(session: ServerSession, peer: Peer, kind: str) -> Call | None:
+    """A call of a kind; None if it may not be made, or is refused."""
+    try:
+        return peer.invoke(kind)
+    except (Untested, NotApplicable):
+        return None
+    except Trouble as refused:
+        if kind == "quick":
+            session.facts.no_calls = str(refused)
+        session.causes.append(str(refused))
+        return None
+
+
+def _arrives(session: ServerSession, peer: Peer, call: Call) -> bool:
+    """Whether anything is delivered for a call; if not, nothing can be judged by calls."""
+    assert call.exchange is not None
+    limit = min(CALLBACK_PATIENCE, session.config.timing.grace + 5.0)
+    if not call.mailbox.until(lambda arrived: arrived, limit):
+        survive(session, peer, call.exchange)
+        session.facts.no_calls = f"no callback arrives at {session.receiver.url} (waited {limit:g} s)"
+        session.causes.append(
+            f"the server acknowledged a call and no callback arrived at {session.receiver.url} "
+            f"within {limit:g} s; "
+            "if the server cannot reach that address, give --callback-bind and --callback-url"
+        )
+        return False
+    session.facts.quick_seconds = call.deliveries[0].arrived - call.acknowledged
+    return True
+
+
+def _mistake(session: ServerSession, kind: str, call: Call) -> str:
+    """What is wrong with the configured tool of a kind, in one sentence; empty if nothing is."""
+    operation = session.config.scenarios[kind].operation
+    if kind == "subscription":
+        call.mailbox.until(lambda _: call.result, min(CALLBACK_PATIENCE, session.config.timing.grace))
+    result = call.result
+    if result is None:
+        return ""
+    said = f": it answered {text_of(result)[:80]!a}" if text_of(result) else ""
+    if kind == "subscription" and not subscribes(result):
+        return (
+            f'scenario.subscription: the result of {operation!r} does not say `"subscription": true`, so it '
+            f"made none{said}; are its arguments right?"
+        )
+    if kind != "subscription" and subscribes(result):
+        return f"scenario.{kind}: {operation!r} makes a subscription; name it in [scenario.subscription]"
+    if kind == "pending" and failed(result):
+        return f"scenario.pending: {operation!r} fails instead of staying pending{said}"
+    return ""
+
+
+def _find(session: ServerSession, peer: Peer) -> None:
+    """Try tools that may be called, and see of what kind they are."""
+    facts = session.facts
+    try:
+        candidates = session.tools.candidates()[:MOST_FOUND]
+    except (Untested, NotApplicable):
+        return
+    calls: list[tuple[ScenarioConfig, Call]] = []
+    for chosen in candidates:
+        try:
+            calls.append((chosen, peer.invoke_tool("found", chosen)))
+        except Trouble as refused:
+            facts.no_calls = str(refused)
+            session.causes.append(str(refused))
+            return
+    if not calls or not _arrives(session, peer, calls[0][1]):
+        return
+    for chosen, call in calls:
+        call.mailbox.until(lambda _, call=call: call.result, CALLBACK_PATIENCE)  # type: ignore[misc]
+        if (result := call.result) is None:
+            continue
+        lasted = result.arrived - call.acknowledged
+        if subscribes(result):
+            facts.found.setdefault("subscription", chosen)
+            peer.cancel(call)
+        elif not failed(result):
+            seconds = ScenarioConfig(chosen.operation, chosen.arguments, seconds=lasted)
+            longest = facts.found.get("pending")
+            if longest is None or (longest.seconds or 0.0) < lasted:
+                facts.found["pending"] = seconds
+            shortest = facts.found.get("quick")
+            if shortest is None or (shortest.seconds or 0.0) > lasted:
+                facts.found["quick"] = seconds
+
+
+def subscribes(result: Delivery) -> bool:
+    """Whether a result confirms a subscription."""
+    return isinstance(result.message, dict) and result.message.get("subscription") is True
+
+
+def failed(result: Delivery) -> bool:
+    """Whether a result is an error's. Specification: "Tool Result", errors begin with `Error:`."""
+    return text_of(result).lstrip().lower().startswith("error")
+
+
+def text_of(delivery: Delivery) -> str:
+    """The text of a result or event; empty if it has none."""
+    text = delivery.message.get("text") if isinstance(delivery.message, dict) else None
+    return text if isinstance(text, str) else ""
+
+
+def survive(session: ServerSession, peer: Peer, exchange: Exchange) -> None:
+    """After an input: is the server still there? One that we started is started again, else PeerDied."""
+    try:
+        peer.survived(exchange, watch=0.15)
+    except PeerDied as death:
+        if session.supervisor is None:
+            raise
+        session.notes.append(f"{death}; it was started again")
+        session.restart()
