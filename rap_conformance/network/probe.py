@@ -11,6 +11,7 @@ from __future__ import annotations
 import socket
 import ssl
 import threading
+import zlib
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from urllib.parse import urlsplit
@@ -27,7 +28,14 @@ from rap_conformance.network.transport import Transport, deadline
 
 USER_AGENT = f"rap-conformance/{__version__}"
 BODY_CAP = 1 << 20
-"""Bytes of an answer that are read; a longer one is cut and marked as truncated."""
+"""Bytes of an answer that are read, unless more is asked for; a longer one is cut and marked as truncated."""
+PATIENT = 75.0
+"""Seconds for which one request is repeated that is answered 429 or 503."""
+MOST_PATIENCE = 200.0
+"""Seconds that all those waits of a run may take together; what comes later waits for `HASTY` seconds."""
+HASTY = 5.0
+TRIES = 3
+"""Refusals after which somebody else is asked whether it is the pace, or this request."""
 
 _RECORDED = 64 * 1024
 """Bytes of a request's body that are kept."""
@@ -38,6 +46,10 @@ Signer = Callable[[str, str, bytes], Headers]
 
 class NoAnswer(Trouble):
     """The server asked us to slow down until our own deadline: nothing was learnt."""
+
+
+Referee = Callable[[], Exchange]
+"""Makes another, ordinary request of the same kind, which asks for no patience."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +100,9 @@ class Probe:
         self._count = 0
         self._lock = threading.Lock()
         self._queues: dict[tuple[str, bool], Queue] = {}
+        self._waited = 0.0
+        self.referees: dict[str, Referee] = {}
+        """By URL: what tells a limit, which refuses whoever comes, from the refusal of one request."""
 
     @property
     def requests(self) -> int:
@@ -113,21 +128,26 @@ class Probe:
         target: str | None = None,
         timeout: float | None = None,
         patient: bool = True,
-        within: float = 30.0,
+        within: float = PATIENT,
+        cap: int = BODY_CAP,
     ) -> Exchange:
         """One request and its answer.
 
         `credentials` None means ours (if the origin is trusted), NOBODY none.
         `target` replaces path and query on the request line, byte for byte.
-        A 429, or a 503 with Retry-After, is no answer: unless `patient` is
-        false the request is repeated, more slowly each time, for `within`
-        seconds; then NoAnswer is raised. Those who were slowed down queue,
-        and so does who comes after them: a limit that all share starves nobody.
+        A 429 or 503 is no answer: unless `patient` is false the request is
+        repeated, more slowly each time, for `within` seconds; then NoAnswer is
+        raised. Those who were slowed down queue, and so does who comes after
+        them: a limit that all share starves nobody. Where others are answered
+        at that pace, it is this request that is refused, and that is the answer.
+        `cap`: bytes of the answer that are read.
         """
-        until = self.patience.now() + within
+        began = self.patience.now()
+        until = began + (within if self._waited < MOST_PATIENCE else min(within, HASTY))
 
         def once() -> Exchange:
-            return self._once(method, url, body, headers, credentials, target, timeout or self.timeout)
+            limit = timeout or self.timeout
+            return self._once(method, url, body, headers, credentials, target, limit, cap)
 
         # A limit for strangers is another than ours.
         place = url, credentials is None or credentials == self.credentials
@@ -138,14 +158,29 @@ class Probe:
             if not patient or not slowed_down(exchange) or not isinstance(body, bytes):
                 return exchange
         with queue.turn(lambda: self.patience.halted or self.patience.now() > until):
-            pause = 0.25
-            while slowed_down(exchange := once()):
-                pause = max(pause * 2, retry_after(exchange))
-                if self.patience.now() + pause > until:
-                    what = f"{method} {url}: still {exchange.status}"
-                    raise NoAnswer(f"{what} after {within:g} s of slowing down")
+            try:
+                return self._slowly(once, f"{method} {url}", self.referees.get(url), until)
+            finally:
+                with self._lock:
+                    self._waited += self.patience.now() - began
+
+    def _slowly(
+        self, once: Callable[[], Exchange], what: str, referee: Referee | None, until: float
+    ) -> Exchange:
+        """Ask ever more slowly. Raises NoAnswer when the time is up."""
+        pause, refused, others = 0.25, 0, 0
+        while slowed_down(exchange := once()):
+            refused += 1
+            pause = max(min(pause * 2, 8.0), retry_after(exchange))
+            if self.patience.now() + pause > until:
+                raise NoAnswer(f"{what}: still {exchange.status}, however slowly it is asked")
+            self.patience.pace(pause)
+            if referee is not None and refused >= TRIES:
+                others = 0 if slowed_down(referee()) else others + 1
+                if others >= TRIES:
+                    return exchange
                 self.patience.pace(pause)
-            return exchange
+        return exchange
 
     def unfinished(self, url: str, start: bytes, *, announced: int, within: float) -> Exchange:
         """A POST whose body stops short of the announced length, abandoned after `within` seconds."""
@@ -199,6 +234,7 @@ class Probe:
         credentials: Credentials | None,
         target: str | None,
         timeout: float,
+        cap: int,
     ) -> Exchange:
         raw = body if isinstance(body, bytes) else b""
         sent = [("User-Agent", USER_AGENT), ("Accept", "application/json"), ("Accept-Encoding", "identity")]
@@ -214,14 +250,14 @@ class Probe:
         start = self.patience.now()
         with self._lock:
             self._count += 1
-        exchange = self._exchange(method, url, body, sent, extensions, timeout, start)
+        exchange = self._exchange(method, url, body, sent, extensions, timeout, start, cap)
         stale = (
             exchange.failure in {Failure.RESET, Failure.CUT_SHORT} and not opened and exchange.status is None
         )
         if stale and isinstance(body, bytes):
             # The server closed an idle connection just as we used it again: no word about the request.
             fresh = [*sent, ("Connection", "close")]
-            again = self._exchange(method, url, body, fresh, extensions, timeout, self.patience.now())
+            again = self._exchange(method, url, body, fresh, extensions, timeout, self.patience.now(), cap)
             # Nobody listens any more: then this very request may be what the server died of.
             return exchange if again.failure is Failure.REFUSED else again
         return exchange
@@ -244,6 +280,7 @@ class Probe:
         extensions: dict[str, object],
         timeout: float,
         start: float,
+        cap: int,
     ) -> Exchange:
         status: int | None = None
         answer: Headers = ()
@@ -266,7 +303,7 @@ class Probe:
                     )
                     for chunk in response.iter_raw():
                         received += chunk
-                        if len(received) > BODY_CAP:
+                        if len(received) > cap:
                             truncated = True
                             break
                 finally:
@@ -277,7 +314,9 @@ class Probe:
                 raise
             detail = str(error)[:200]
         if truncated:
-            del received[BODY_CAP:]
+            del received[cap:]
+        content, how = decoded(bytes(received), answer, cap)
+        detail = detail or how
         kept = body[:_RECORDED] if isinstance(body, bytes) else b"(sent in pieces)"
         shown = extensions.get("target")
         parts = urlsplit(url)
@@ -291,7 +330,7 @@ class Probe:
             request_body=self.redactor.data(kept),
             status=status,
             response_headers=self.redactor.headers(answer),
-            response_body=self.redactor.data(bytes(received)),
+            response_body=self.redactor.data(content),
             started=start,
             ended=self.patience.now(),
             failure=failure,
@@ -301,14 +340,29 @@ class Probe:
 
 
 def slowed_down(exchange: Exchange) -> bool:
-    """Whether the server asked for a slower pace instead of answering."""
-    return exchange.status == 429 or (exchange.status == 503 and exchange.header("retry-after") is not None)
+    """Whether the server may have asked for a slower pace instead of answering."""
+    return exchange.status in {429, 503}
 
 
 def retry_after(exchange: Exchange) -> float:
     """Seconds the server asks us to wait, 0 if it does not say (or says a date)."""
     value = (exchange.header("retry-after") or "").strip()
     return min(float(value), 60.0) if value.isdigit() and len(value) < 6 else 0.0
+
+
+def decoded(body: bytes, headers: Headers, cap: int) -> tuple[bytes, str]:
+    """The body without an encoding that nobody asked for, at most `cap` bytes of it, and what was done."""
+    name = next((value for key, value in headers if key.lower() == "content-encoding"), "").strip().lower()
+    if name not in {"gzip", "x-gzip", "deflate"} or not body:
+        return body, ""
+    for bits in (zlib.MAX_WBITS | 32, -zlib.MAX_WBITS):
+        try:
+            return zlib.decompressobj(bits).decompress(
+                body, cap
+            ), f"decoded from {name}, which was not asked for"
+        except zlib.error:
+            continue
+    return body, f"not what its Content-Encoding says: {name}"
 
 
 def classify(error: Exception, *, answered: bool) -> Failure | None:

@@ -52,7 +52,7 @@ class Peer(Recorder):
         """One exchange; `how` as for Probe.send."""
         self.patience.check()
         history = self.session.history
-        if history.silences >= MOST_SILENCES:
+        if history.silences >= MOST_SILENCES and not self.session.speaks():
             raise Trouble(
                 f"the server left {MOST_SILENCES} requests in a row without an answer, so no more are made"
             )

@@ -24,6 +24,8 @@ from rap_conformance.server.peer import Peer
 from rap_conformance.server.rehearsal import rehearse, survive
 from rap_conformance.server.session import ServerSession
 
+MANIFEST_CAP = 32 << 20
+"""Bytes of a manifest that are read."""
 NOBODY_HOME = frozenset({Failure.REFUSED, Failure.NAME, Failure.TLS, Failure.OTHER})
 
 
@@ -49,7 +51,11 @@ def preflight(session: ServerSession, peer: Peer) -> None:
     _discover(session)
     if session.facts.manifest is None:
         return
-    _status(session, peer)
+    try:
+        _status(session, peer)
+    except NoAnswer as trouble:
+        facts = session.facts
+        facts.status = Presence(State.ERROR, str(trouble))
     rehearse(session, peer)
     _credentials(session)
 
@@ -57,7 +63,7 @@ def preflight(session: ServerSession, peer: Peer) -> None:
 def _discover(session: ServerSession) -> None:
     facts = session.facts
     try:
-        exchange = session.probe.send("GET", facts.discovery_url)
+        exchange = _first(session)
     except NoAnswer as trouble:
         raise Refused(str(trouble), EXIT_NOBODY) from trouble
     if exchange.failure in NOBODY_HOME and exchange.status is None:
@@ -83,6 +89,15 @@ def _discover(session: ServerSession) -> None:
             f"the manifest's endpoint is on another origin ({parts.scheme}://{parts.netloc}), which gets no "
             "credentials; list it in auth.origins if it is yours"
         )
+
+
+def _first(session: ServerSession) -> Exchange:
+    """The answer to discovery; the first one of a server may take long."""
+    url, timeout = session.facts.discovery_url, session.probe.timeout
+    exchange = session.probe.send("GET", url, cap=MANIFEST_CAP)
+    if exchange.status is None and exchange.failure is Failure.TIMEOUT:
+        exchange = session.probe.send("GET", url, cap=MANIFEST_CAP, timeout=2 * timeout)
+    return exchange
 
 
 def _no_manifest(session: ServerSession, exchange: Exchange) -> str:

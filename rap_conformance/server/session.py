@@ -19,7 +19,7 @@ from rap_conformance.network.probe import Credentials, Probe
 from rap_conformance.network.receiver import Receiver
 from rap_conformance.network.redaction import Redactor
 from rap_conformance.network.supervisor import CommandFailed, Supervisor, run_command
-from rap_conformance.protocol.messages import JSON, closure, encode, query
+from rap_conformance.protocol.messages import JSON, closure, encode, fresh, query
 from rap_conformance.protocol.presence import Presence, State
 from rap_conformance.server.call import Call
 from rap_conformance.server.config import Auth, Config, ScenarioConfig, redacted
@@ -34,6 +34,8 @@ _KINDS = {"pending": "pending", "quick": "quick", "sub": "subscription"}
 """The kind of call that a need of the catalogue stands for."""
 _SIDES = 24
 """Scenarios that may run beside each other."""
+RECOVERY = 120.0
+"""Seconds in which a server forgets what our own inputs provoked: a lock-out, a limit."""
 _CLEANING = 20.0
 """Seconds that leaving a server as it was found may take."""
 
@@ -80,6 +82,7 @@ class ServerSession:
             origins=[self.facts.base, *auth.origins],
             context=auth.tls(),
         )
+        self.probe.referees[self.facts.status_url] = self._ordinary
         self.other = _credentials(auth.other) if auth.other else Credentials()
         self.tools = Tools(self.facts, config, options.invoke, common.seed)
 
@@ -235,6 +238,27 @@ class ServerSession:
             if exchange.failure == Failure.REFUSED:
                 return False
         return False
+
+    def _ordinary(self) -> Exchange:
+        """One ordinary question about a call that nobody made."""
+        body = encode(query(fresh(), fresh("thread")))
+        return self.probe.send("POST", self.facts.status_url, body, headers=JSON, patient=False)
+
+    def speaks(self) -> bool:
+        """Whether an ordinary question is answered although many others were not."""
+        exchange = self._ordinary()
+        self.history.ended(exchange, of_status=False)
+        return exchange.failure is not Failure.TIMEOUT
+
+    def recovered(self, within: float = RECOVERY) -> bool:
+        """Wait until an ordinary question is answered again: what our own inputs provoked is waited out."""
+        plainly = self.facts.status_plainly
+
+        def answered() -> bool:
+            exchange = self._ordinary()
+            return exchange.status is not None and exchange.status == plainly
+
+        return bool(self.patience.until(answered, within, every=0.5))
 
     def restart(self, *, kill: bool = True) -> None:
         """Kill the server and start it again on the same port.
