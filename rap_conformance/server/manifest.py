@@ -34,7 +34,7 @@ def discovery_of(peer: Peer) -> Exchange:
 
 
 def manifest_of(peer: Peer) -> tuple[dict[str, Any], Exchange]:
-    """The manifest that the preflight found, and the exchange that brought it; for those who need "manifest"."""
+    """The manifest, for those who need it, and the exchange of the preflight that brought it."""
     manifest = peer.session.facts.manifest
     assert manifest is not None
     return manifest, discovery_of(peer)

@@ -160,9 +160,7 @@ def test_strict_credentials(peer: Peer) -> None:
                 peer.note(f"{title}: a wrong one is accepted there as well, which TCS011 is about")
                 continue
         strict = True
-        peer.expect(
-            not reveals(exchange), "a rejection", "an answer about the call", exchange, case=title
-        )
+        peer.expect(not reveals(exchange), "a rejection", "an answer about the call", exchange, case=title)
     if not strict:
         raise Untested("wrong credentials are accepted everywhere, which TCS011 is about")
 

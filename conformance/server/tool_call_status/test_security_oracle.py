@@ -66,9 +66,11 @@ def rejections(peer: Peer) -> list[Rejections]:
     wrong = [(name, f"{value.partition(' ')[0]} rapc-wrong-credential") for name, value in need_headers(peer)]
     callers = {"no credentials": NOBODY, "wrong credentials": Credentials(tuple(wrong))}
     questions: list[Question] = []
-    for title, who in callers.items():
-        unknown: Question = (f"{title}/unknown", lambda _, who=who: ask_as(peer, who))
-        alive: Question = (f"{title}/live", lambda call, who=who: ask_as(peer, who, call))
+    for title, caller in callers.items():
+        unknown, alive = (
+            question(peer, f"{title}/unknown", caller),
+            question(peer, f"{title}/live", caller, True),
+        )
         questions += [unknown, alive] * 3 + [unknown]
     answers = peer.while_pending(questions)[1]
 
@@ -76,6 +78,11 @@ def rejections(peer: Peer) -> list[Rejections]:
         return tuple(exchange for case, exchange in answers if case == title)
 
     return [Rejections(title, about(f"{title}/live"), about(f"{title}/unknown")) for title in callers]
+
+
+def question(peer: Peer, title: str, caller: Credentials, about_live: bool = False) -> Question:
+    """What somebody asks while a call is live: about it, or about an unknown one."""
+    return title, lambda call: ask_as(peer, caller, call if about_live else None)
 
 
 def features(exchange: Exchange) -> dict[str, object]:
@@ -122,11 +129,8 @@ def oracles(seen: Rejections) -> Iterator[Violation]:
 def test_even_timing(peer: Peer) -> None:
     """A rejection about a live call takes as long as one about an unknown call."""
     need_headers(peer)
-    questions: list[Question] = [
-        ("live", lambda call: ask_as(peer, NOBODY, call)),
-        ("unknown", lambda _: ask_as(peer, NOBODY)),
-    ]
-    answers = peer.while_pending(questions * PAIRS)[1]
+    pair = [question(peer, "live", NOBODY, True), question(peer, "unknown", NOBODY)]
+    answers = peer.while_pending(pair * PAIRS)[1]
     alive = [exchange for case, exchange in answers if case == "live"]
     unknown = [exchange for case, exchange in answers if case == "unknown"]
     differences = [one.elapsed - two.elapsed for one, two in zip(alive, unknown, strict=True)]

@@ -18,9 +18,7 @@ def test_served(peer: Peer) -> None:
     """200, application/json, a JSON object."""
     exchange = discovery_of(peer)
     if exchange.failure is not None:
-        raise Violation(
-            "status 200 with a manifest", str(exchange.failure), exchange, case="no whole answer"
-        )
+        raise Violation("status 200 with a manifest", str(exchange.failure), exchange, case="no whole answer")
     if exchange.status != 200:
         raise Violation("status 200", f"status {exchange.status}", exchange, case="status")
     if exchange.truncated:

@@ -14,9 +14,7 @@ from rap_conformance.engine.scenario import NotApplicable, Untested, Violation, 
 from rap_conformance.server.manifest import need_tools
 from rap_conformance.server.peer import Peer
 
-OPEN_ENDED = frozenset(
-    "anyOf oneOf allOf $ref $dynamicRef if not patternProperties enum const".split()
-)
+OPEN_ENDED = frozenset("anyOf oneOf allOf $ref $dynamicRef if not patternProperties enum const".split())
 """Keywords by which a schema may have parameters although it lists no properties."""
 
 
@@ -26,9 +24,7 @@ def test_input_schema_valid(peer: Peer) -> None:
     undecided = []
     for title, tool, exchange in need_tools(peer):
         if "inputSchema" not in tool:
-            peer.report(
-                Violation("`inputSchema`", f"{title}: none", exchange, case="inputSchema is missing")
-            )
+            peer.report(Violation("`inputSchema`", f"{title}: none", exchange, case="inputSchema is missing"))
             continue
         judgement = schema_problem(tool["inputSchema"])
         if judgement.status in {"unknown-dialect", "undecided"}:
@@ -80,9 +76,7 @@ def test_closed_when_empty(peer: Peer) -> None:
 def takes_nothing(declared: dict[str, Any]) -> bool:
     """Whether a schema names no parameter at all."""
     extra = declared.get("additionalProperties", declared.get("unevaluatedProperties"))
-    return (
-        not declared.get("properties") and not OPEN_ENDED & declared.keys() and not isinstance(extra, dict)
-    )
+    return not declared.get("properties") and not OPEN_ENDED & declared.keys() and not isinstance(extra, dict)
 
 
 def is_closed(declared: dict[str, Any]) -> bool:

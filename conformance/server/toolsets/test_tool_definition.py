@@ -61,10 +61,11 @@ def of_toolset(manifest: dict[str, Any]) -> Iterator[Member]:
 
 def of_tool(title: str, tool: dict[str, Any]) -> Iterator[Member]:
     """The optional members of a tool, annotations included."""
-    for name, kind in (("displayScript", str), ("annotations", dict)):
-        if name in tool:
-            yield f"{title}: ", name, tool[name], kind
-    annotations = tool.get("annotations")
-    for name, kind in ANNOTATIONS.items() if isinstance(annotations, dict) else ():
-        if name in annotations:
-            yield f"{title}: ", name, annotations[name], kind
+    groups: list[tuple[dict[str, Any], dict[str, type]]] = [
+        (tool, {"displayScript": str, "annotations": dict})
+    ]
+    if isinstance(annotations := tool.get("annotations"), dict):
+        groups.append((annotations, ANNOTATIONS))
+    for members, kinds in groups:
+        for name in [name for name in kinds if name in members]:
+            yield f"{title}: ", name, members[name], kinds[name]
