@@ -70,10 +70,13 @@ def subscribed(peer: Peer) -> list[Labelled]:
 
 
 def judge_answers(peer: Peer, answers: Iterable[Labelled], check: Check) -> None:
-    """Report what the check finds, each case once; a generated input is made as small as it gets."""
+    """Judge each answer; report each case once, and make a generated input as small as it gets."""
     told: set[str] = set()
     for case, exchange in answers:
-        if case in told or (found := check(exchange)) is None:
+        if (found := check(exchange)) is None:
+            peer.judged()
+            continue
+        if case in told:
             continue
         told.add(case)
         if case == GENERATED:

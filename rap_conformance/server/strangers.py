@@ -1,4 +1,4 @@
-"""The status check is for authentic callers only, and a rejection tells nothing.
+"""Questions of callers who are not authentic, made from the credentials of one who is.
 
 Specification: "Tool Call Status Check", section "Security Considerations".
 """
@@ -14,14 +14,14 @@ from rap_conformance.server.peer import Peer
 
 
 def need_headers(peer: Peer) -> Headers:
-    """The configured credential headers, which forgeries start from."""
-    credentials = peer.need_credentials()
-    if not credentials.headers:
+    """The configured credential headers, which forgeries start from. Raises Untested if there are none."""
+    headers = peer.session.probe.credentials.headers
+    if not headers:
         raise Untested("the credentials are not headers, so no forged ones can be made")
-    return credentials.headers
+    return headers
 
 
-def disguise(peer: Peer, headers: Headers) -> Credentials:
+def forged(peer: Peer, headers: Headers) -> Credentials:
     """Credentials that are not ours, hidden in reports like ours."""
     for _, value in headers:
         if len(value) >= 8:
@@ -29,8 +29,8 @@ def disguise(peer: Peer, headers: Headers) -> Credentials:
     return Credentials(headers)
 
 
-def rejected_asking(peer: Peer, credentials: Credentials, call: Call | None = None) -> Exchange:
-    """The status check by somebody who is not authentic, about a live call or an unknown one."""
+def ask_as(peer: Peer, caller: Credentials, call: Call | None = None) -> Exchange:
+    """The status check by somebody else, about a call of ours or else about an unknown one."""
     if call is None:
-        return peer.ask(fresh(), fresh("thread"), credentials=credentials)
-    return peer.ask(call.id, call.thread, credentials=credentials)
+        return peer.ask(fresh(), fresh("thread"), credentials=caller)
+    return peer.ask(call.id, call.thread, credentials=caller)

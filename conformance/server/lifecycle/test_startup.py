@@ -1,6 +1,6 @@
-"""After a crash: the status check tells which calls will still deliver, and discovery is up with the port.
+"""Ready before the port is open: who starts late is taken for somebody who is not there.
 
-Specification: "Tool Call Status Check", introduction; "Protocol Lifecycle", "Startup" and "Shutdown".
+Specification: "Protocol Lifecycle", section "Startup".
 """
 
 from __future__ import annotations
@@ -9,51 +9,61 @@ from urllib.parse import urlsplit
 
 from rap_conformance.engine.controls import Positive
 from rap_conformance.engine.evidence import Exchange, Failure
-from rap_conformance.engine.scenario import Trouble, Untested, Violation, scenario
+from rap_conformance.engine.scenario import Trouble, Untested, scenario
 from rap_conformance.network.supervisor import CommandFailed, listens
-from rap_conformance.protocol.messages import JSON, encode, fresh
+from rap_conformance.protocol.messages import JSON, encode, fresh, invocation
 from rap_conformance.server.peer import Peer
+
+STARTING = 30.0
+"""Seconds that a server may take to open its port, and then to answer."""
 
 
 @scenario("DSC013", control=Positive("the manifest has to be there"))
 def test_ready_first(peer: Peer) -> None:
     """From the moment the port answers, discovery and invocation do."""
-    supervisor, facts = peer.session.supervisor, peer.session.facts
+    start_anew(peer)
+    first = peer.session.probe.send("GET", peer.session.facts.discovery_url, patient=False)
+    second = invoked_at_once(peer)
+    if not peer.patience.until(peer.session.answers, STARTING, every=0.05):
+        raise Trouble(f"the server did not answer discovery within {STARTING:g} s of its restart")
+    for what, exchange in (("discovery", first), ("invocation", second)):
+        if exchange is None:
+            peer.note("invocation was not asked: no tool may be called")
+            continue
+        silent = exchange.status is None and exchange.failure is not Failure.REFUSED
+        peer.expect(
+            exchange.status is not None and exchange.status < 400,
+            f"{what} answers" if silent else "no error",
+            str(exchange.failure or f"status {exchange.status}"),
+            exchange,
+            case=f"{what} right after the start",
+        )
+
+
+def start_anew(peer: Peer) -> None:
+    """Kill the server, start it, and wait for the very moment at which its port is open."""
+    supervisor = peer.session.supervisor
     assert supervisor is not None
     supervisor.kill()
     supervisor.start(None)
-    probe = peer.session.probe
-    parts = urlsplit(facts.base)
-    open_at = peer.patience.until(
-        lambda: listens(parts.hostname or "", parts.port or 80) or not supervisor.running, 30.0, every=0.005
+    parts = urlsplit(peer.session.facts.base)
+    listening = peer.patience.until(
+        lambda: listens(parts.hostname or "", parts.port or 80) or not supervisor.running,
+        STARTING,
+        every=0.005,
     )
-    if not open_at or not supervisor.running:
+    if not listening or not supervisor.running:
         raise CommandFailed(supervisor.output()[-200:].strip() or "it said nothing")
-    first = probe.send("GET", facts.discovery_url, patient=False)
+
+
+def invoked_at_once(peer: Peer) -> Exchange | None:
+    """An invocation of a quick tool, sent once; None if no tool may be called."""
     try:
-        box = peer.session.receiver.mailbox()
         tool = peer.session.tool("quick")
-        body = {
-            "operation": tool.operation,
-            "arguments": dict(tool.arguments),
-            "id": fresh(),
-            "callback_url": box.url,
-            "group_id": fresh("thread"),
-        }
-        second: Exchange | None = probe.send(
-            "POST", facts.endpoint, encode(body), headers=JSON, patient=False
-        )
     except Untested:
-        second = None
-    if not peer.patience.until(peer.session.answers, 30.0, every=0.05):
-        raise Trouble("the server did not answer discovery within 30 s of its restart")
-    for exchange, what in ((first, "discovery"), (second, "invocation")):
-        if exchange is None:
-            peer.note("invocation was not asked: no tool may be called")
-        elif exchange.status is None and exchange.failure is not Failure.REFUSED:
-            raise Violation(
-                f"{what} answers", str(exchange.failure), exchange, case=f"{what} right after the start"
-            )
-        elif exchange.status is None or exchange.status >= 400:
-            got = exchange.failure or f"status {exchange.status}"
-            raise Violation("no error", str(got), exchange, case=f"{what} right after the start")
+        return None
+    box = peer.session.receiver.mailbox()
+    body = invocation(tool.operation, tool.arguments, fresh(), fresh("thread"), box.url)
+    return peer.session.probe.send(
+        "POST", peer.session.facts.endpoint, encode(body), headers=JSON, patient=False
+    )

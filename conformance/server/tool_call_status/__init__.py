@@ -1,0 +1,1 @@
+"""Scenarios of the page "Tool Call Status Check", one file a heading."""

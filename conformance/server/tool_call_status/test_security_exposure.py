@@ -1,11 +1,11 @@
-"""The status check only reads, and tells nothing but `alive`.
+"""The answer tells nothing but `alive`: no secret, no member, no header of a call.
 
-Specification: "Tool Call Status Check", sections "Query Semantics" and "Security Considerations".
+Specification: "Tool Call Status Check", section "Security Considerations".
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 from rap_conformance.engine.controls import Control
 from rap_conformance.engine.evidence import Exchange
@@ -17,6 +17,12 @@ from rap_conformance.server.call import Call, planted
 from rap_conformance.server.controls import need_answer
 from rap_conformance.server.corpus import live, ordinary
 from rap_conformance.server.peer import Peer, Question
+
+Groups = tuple[list[Exchange], list[Exchange]]
+"""Answers about known calls, and about unknown ones before, between and after them.
+
+So a header that changes with time alone, such as a server's uptime, changes for the unknown ones as well.
+"""
 
 
 @scenario(
@@ -47,9 +53,13 @@ def test_nothing_but_alive(peer: Peer) -> None:
     with peer.part("planted secrets"):
         if not peer.session.calls:
             raise Untested("no call was made, so that no secret is planted")
-        for case, exchange in ordinary(peer):
-            if what := leaked(exchange, planted(peer.session.calls)):
-                raise Violation("nothing about any call", f"{what} in the answer", exchange, case=case)
+        asked = ordinary(peer)
+        answered([exchange for _, exchange in asked])
+        for case, exchange in asked:
+            if exchange.status is None:
+                continue
+            what = leaked(exchange, planted(peer.session.calls))
+            peer.expect(not what, "nothing about any call", f"{what} in the answer", exchange, case=case)
 
 
 def live_beside_unknown(peer: Peer, ended: list[Call]) -> Groups:
@@ -62,7 +72,7 @@ def live_beside_unknown(peer: Peer, ended: list[Call]) -> Groups:
     over = peer.need_result(first).arrived - peer.slack
     ended.append(first)
     alive = [e for title, e in answers if title == "live" or (title == "other" and e.ended < over)]
-    return alive, [e for title, e in answers if title == "unknown"]
+    return answered(alive), answered([e for title, e in answers if title == "unknown"])
 
 
 def beside_unknown(peer: Peer, call: Call) -> Groups:
@@ -71,13 +81,21 @@ def beside_unknown(peer: Peer, call: Call) -> Groups:
     for _ in range(4):
         known.append(peer.ask_about(call))
         unknown.append(peer.ask(fresh(), call.thread))
-    return known, unknown
+    return answered(known), answered(unknown)
+
+
+def answered(asked: Sequence[Exchange]) -> list[Exchange]:
+    """Those that were answered at all. Raises Untested if none was."""
+    kept = [exchange for exchange in asked if exchange.status is not None]
+    if not kept:
+        raise Untested("no question was answered, which TCS001 is about")
+    return kept
 
 
 def judge_group(peer: Peer, make: Callable[[], Groups], more: Iterable[Exchange] = ()) -> None:
     """Raise a Violation for whatever the answers about known calls tell beyond `alive`."""
     known, unknown = make()
-    everything = [*known, *more]
+    everything = [*known, *(exchange for exchange in more if exchange.status is not None)]
     for exchange in everything:
         if what := leaked(exchange, planted(peer.session.calls)):
             expected, got = "nothing about the call", f"{what} in the answer"
@@ -89,6 +107,7 @@ def judge_group(peer: Peer, make: Callable[[], Groups], more: Iterable[Exchange]
         again = make()
         if found := another_header(known + again[0], unknown + again[1]):
             raise found
+    peer.judged(len(everything))
 
 
 def another_member(alive: list[Exchange], unknown: list[Exchange]) -> Violation | None:
@@ -151,10 +170,3 @@ def differs_by_body(name: str, known: list[Exchange], unknown: list[Exchange]) -
         if len({e.header(name) for e in mine}) > 1 or (theirs and differs(name, mine, theirs)):
             return True
     return False
-
-
-Groups = tuple[list[Exchange], list[Exchange]]
-"""Answers about known calls, and about unknown ones before, between and after them.
-
-So a header that changes with time alone, such as a server's uptime, changes for the unknown ones as well.
-"""

@@ -1,6 +1,6 @@
-"""What must not disturb the status check: hostile ids, malformed bodies, floods; and what errors say.
+"""What must not disturb the status check: hostile ids and malformed bodies; and what errors say.
 
-Specification: "Tool Call Status Check", "Security Considerations"; "Overview", "Implementation Guidelines".
+Specification: "Tool Call Status Check", section "Security Considerations".
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from rap_conformance.engine.evidence import Exchange
 from rap_conformance.engine.scenario import Untested, Violation, scenario
 from rap_conformance.network.probe import NOBODY
 from rap_conformance.protocol.leaks import internals, leaked
-from rap_conformance.protocol.messages import JSON, encode, fresh, query
+from rap_conformance.protocol.messages import encode, fresh, query
 from rap_conformance.protocol.payloads import Malformed, hostile_ids, malformed_payloads
 from rap_conformance.protocol.reading import means_alive
 from rap_conformance.server.call import Call, planted
@@ -25,19 +25,44 @@ from rap_conformance.server.peer import Peer, Question
 
 BIG = 64 * 1024
 """Bytes of a request from which on a reset, like a 413, is a legal refusal."""
-
-
 GENERATED_IDS = "a hostile id, generated"
-
-
 GENERATED_BODY = "a malformed body, generated"
+
+
+@scenario("TCS013", control=Control("a query with ordinary ids is answered, before and after", need_answer))
+def test_hostile_ids(peer: Peer) -> None:
+    """Any string is an id: not alive, or a 4xx."""
+    before = peer.ask(fresh(), fresh("thread"))
+    judge_inputs(peer, hostile(peer), GENERATED_IDS, "hostile")
+    expect_unchanged(peer, before, "an ordinary query after hostile ids")
+
+
+@scenario("TCS014", control=Control("a well-formed query is answered, before and after", need_answer))
+def test_malformed_rejected(peer: Peer) -> None:
+    """What is no status check is refused, and the server goes on."""
+    before = peer.ask(fresh(), fresh("thread"))
+    judge_inputs(peer, malformed(peer), GENERATED_BODY, "malformed")
+    with peer.part("another type in place of a live call's id"):
+        judge_mistyped(peer)
+    with peer.part("a body in slow pieces"):
+        exchange = peer.post_status(slow_pieces(peer, encode(query(fresh(), fresh("thread")))))
+        peer.survived(exchange)
+        judge_rejected(peer, exchange, "a body in slow pieces")
+    with peer.part("a body that never ends"):
+        short = peer.session.probe.unfinished(
+            peer.session.facts.status_url, b'{"thread_id": "rapc-', announced=200, within=1.0
+        )
+        peer.session.history.ended(short, of_status=False)
+        peer.survived(short, watch=0.5)
+        peer.judged()
+    expect_unchanged(peer, before, "an ordinary query after malformed bodies")
 
 
 def hostile(peer: Peer) -> Iterator[Labelled]:
     """Every hostile id as both ids at once, and where that goes wrong as each alone; then generated ones."""
     for entry in hostile_ids():
         both = peer.post_status(encode(query(entry.value, entry.value)))
-        if not rejected(peer, both, oversized=True) and peer.session.answers():
+        if not is_rejected(peer, both, oversized=True) and peer.session.answers():
             for field in ("tool_call_id", "thread_id"):
                 alone = peer.post_status(encode({**query(fresh(), fresh("thread")), field: entry.value}))
                 yield f"{field}: {entry.name}", alone
@@ -65,16 +90,14 @@ def send_malformed(peer: Peer, bad: Malformed) -> Exchange:
     return peer.post_status(bad.body, headers=headers, method=bad.method)
 
 
-def rejected(peer: Peer, exchange: Exchange, oversized: bool = False) -> bool:
-    """Whether an input that need not be understood was answered as it may be."""
-    try:
-        peer.expect_rejected(exchange, "", oversized=oversized)
-    except Violation:
-        return False
-    return True
+def slow_pieces(peer: Peer, body: bytes) -> Iterator[bytes]:
+    """A body, twenty bytes at a time."""
+    for start in range(0, len(body), 20):
+        yield body[start : start + 20]
+        peer.patience.pace(0.05)
 
 
-def survive_all(
+def judge_inputs(
     peer: Peer, inputs: Iterator[Labelled], generated: str, kind: Literal["hostile", "malformed"]
 ) -> None:
     """Judge each input, and after each look whether the server is still there."""
@@ -84,67 +107,61 @@ def survive_all(
         peer.survived(exchange, before)
         before = exchange
         oversized = len(exchange.request_body) >= BIG
-        try:
-            peer.expect_rejected(exchange, case, oversized=oversized)
-        except Violation as violation:
-            if case == generated and not any(f.case == case for f in peer.record.findings):
-                smaller = smallest_of(peer, kind, lambda candidate: not rejected(peer, candidate), exchange)
-                violation.exchanges = (smaller,)
-            peer.report(violation)
+        if (violation := refusal(peer, exchange, case, oversized)) is None:
+            peer.judged()
+            continue
+        if case == generated and not any(f.case == case for f in peer.record.findings):
+            smaller = smallest_of(peer, kind, lambda candidate: not is_rejected(peer, candidate), exchange)
+            violation.exchanges = (smaller,)
+        peer.report(violation)
 
 
-def still_right(peer: Peer, before: Exchange, after: str) -> None:
-    """The control: an ordinary query is answered as it was before."""
+def judge_rejected(peer: Peer, exchange: Exchange, case: str) -> None:
+    """Judge the answer to an input that need not be understood."""
+    peer.expect_rejected(exchange, case)
+    peer.judged()
+
+
+def refusal(peer: Peer, exchange: Exchange, case: str, oversized: bool = False) -> Violation | None:
+    """What is wrong with the answer to an input that need not be understood; None if it is as it may be."""
+    try:
+        peer.expect_rejected(exchange, case, oversized=oversized)
+    except Violation as violation:
+        return violation
+    return None
+
+
+def is_rejected(peer: Peer, exchange: Exchange, oversized: bool = False) -> bool:
+    """Whether an input that need not be understood was answered as it may be."""
+    return refusal(peer, exchange, "", oversized) is None
+
+
+def expect_unchanged(peer: Peer, before: Exchange, after: str) -> None:
+    """An ordinary query is answered as it was before."""
     exchange = peer.ask(fresh(), fresh("thread"))
-    if means_alive(exchange) is not means_alive(before):
-        got = exchange.failure or f"status {exchange.status}"
-        raise Violation(
-            "`alive: false` for an ordinary unknown id", str(got), exchange, case=f"afterwards: {after}"
-        )
+    peer.expect(
+        means_alive(exchange) is means_alive(before),
+        "`alive: false` for an ordinary unknown id",
+        str(exchange.failure or f"status {exchange.status}"),
+        exchange,
+        case=f"afterwards: {after}",
+    )
 
 
-@scenario("TCS013", control=Control("a query with ordinary ids is answered, before and after", need_answer))
-def test_hostile_ids(peer: Peer) -> None:
-    """Any string is an id: not alive, or a 4xx."""
-    before = peer.ask(fresh(), fresh("thread"))
-    survive_all(peer, hostile(peer), GENERATED_IDS, "hostile")
-    still_right(peer, before, "an ordinary query after hostile ids")
-
-
-@scenario("TCS014", control=Control("a well-formed query is answered, before and after", need_answer))
-def test_malformed_rejected(peer: Peer) -> None:
-    """What is no status check is refused, and the server goes on."""
-    before = peer.ask(fresh(), fresh("thread"))
-    survive_all(peer, malformed(peer), GENERATED_BODY, "malformed")
-    with peer.part("another type in place of a live call's id"):
-        digits = f"7{secrets.randbelow(10**14):014}"  # a whole number that any JSON reader keeps exactly
-        (_, control), *answers = peer.while_pending(mistyped(peer), id=digits)[1]
-        for case, exchange in answers:
-            try:
-                peer.expect_rejected(exchange, case)
-            except Violation as violation:
-                peer.report(violation)
-        peer.controlled(
-            means_alive(control), "the live call itself is never alive, which TCS005 and TCS007 are about"
-        )
-    with peer.part("a body in slow pieces"):
-        body = encode(query(fresh(), fresh("thread")))
-
-        def pieces() -> Iterator[bytes]:
-            for start in range(0, len(body), 20):
-                yield body[start : start + 20]
-                peer.patience.pace(0.05)
-
-        exchange = peer.post_status(pieces())
-        peer.survived(exchange)
-        peer.expect_rejected(exchange, "a body in slow pieces")
-    with peer.part("a body that never ends"):
-        short = peer.session.probe.unfinished(
-            peer.session.facts.status_url, b'{"thread_id": "rapc-', announced=200, within=1.0
-        )
-        peer.session.history.ended(short, of_status=False)
-        peer.survived(short, watch=0.5)
-    still_right(peer, before, "an ordinary query after malformed bodies")
+def judge_mistyped(peer: Peer) -> None:
+    """No value of another type stands for a live call's id."""
+    digits = f"7{secrets.randbelow(10**14):014}"  # a whole number that any JSON reader keeps exactly
+    (_, control), *answers = peer.while_pending(mistyped(peer), id=digits)[1]
+    right = 0
+    for case, exchange in answers:
+        if violation := refusal(peer, exchange, case):
+            peer.report(violation)
+        else:
+            right += 1
+    peer.controlled(
+        means_alive(control), "the live call itself is never alive, which TCS005 and TCS007 are about"
+    )
+    peer.judged(right)
 
 
 def mistyped(peer: Peer) -> list[Question]:
@@ -173,67 +190,6 @@ def mistyped(peer: Peer) -> list[Question]:
     ]
 
 
-def provocations(peer: Peer) -> list[Labelled]:
-    """Errors provoked while calls with planted secrets are live, and those that other scenarios provoked."""
-
-    def make() -> list[Labelled]:
-        try:
-            call: Call | None = peer.invoke("pending")
-        except Untested:
-            call = None
-        call_id, thread = (call.id, call.thread) if call else (fresh(), fresh("thread"))
-        bodies = [
-            ("a number as the call's id", encode({"thread_id": thread, "tool_call_id": 7})),
-            ("no call id", encode({"thread_id": thread})),
-            ("a list with the call's id", encode({"thread_id": thread, "tool_call_id": [call_id]})),
-            ("an object as the call's id", encode({"thread_id": thread, "tool_call_id": {"$ne": ""}})),
-            ("a list", encode([query(call_id, thread)])),
-            ("JSON that ends early", encode(query(call_id, thread))[:-2]),
-            ("bytes that are not UTF-8", b'{"thread_id": "\xff\xfe", "tool_call_id": "\xc3\x28"}'),
-            ("an empty body", b""),
-            ("a quote in the id", encode({"thread_id": thread, "tool_call_id": "'\"`;--"})),
-            ("a NUL in the id", encode({"thread_id": thread, "tool_call_id": "\0"})),
-            ("a lone surrogate in the id", encode({"thread_id": thread, "tool_call_id": "\ud800"})),
-            ("a path in the id", encode({"thread_id": "../../etc/passwd", "tool_call_id": "../" * 40})),
-        ]
-        answers: list[Labelled] = []
-
-        def provoke(case: str, body: bytes, **how: Any) -> None:
-            exchange = peer.post_status(body, **how)
-            answers.append((case, exchange))
-            if exchange.status is None and peer.session.supervisor is not None and not peer.session.answers():
-                peer.session.restart()  # that it dies is TCS014's
-
-        for case, body in bodies:
-            provoke(case, body)
-        body = encode(query(call_id, thread))
-        provoke("another media type", body, headers=(("Content-Type", "text/plain"),))
-        provoke("no credentials", body, headers=JSON, credentials=NOBODY)
-        for method in ("GET", "PUT", "DELETE"):
-            provoke(f"{method} instead of POST", b"", method=method)
-        if call is not None:
-            peer.survived(answers[-1][1])
-        return answers
-
-    answers = peer.session.once("provocations", make)
-    return answers + [
-        ("an input of TCS013 or TCS014", exchange) for exchange in peer.session.history.provoked
-    ]
-
-
-def judge_errors(peer: Peer, look: object) -> None:
-    """Report what `look` sees in an error answer, each case once."""
-    seen = 0
-    for case, exchange in provocations(peer):
-        if exchange.status is None or exchange.status < 400:
-            continue
-        seen += 1
-        if what := look(exchange):  # type: ignore[operator]
-            peer.report(Violation("an error without it", what, exchange, case=case))
-    if not seen:
-        raise Untested("no input made the server answer with an error")
-
-
 @scenario(
     "TCS015",
     control=Control(
@@ -254,3 +210,62 @@ def test_errors_reveal_nothing(peer: Peer) -> None:
 def test_errors_without_internals(peer: Peer) -> None:
     """Errors hold nothing of the server's inside."""
     judge_errors(peer, internals)
+
+
+def judge_errors(peer: Peer, look: Callable[[Exchange], str | None]) -> None:
+    """Report what `look` sees in an error answer, each case once."""
+    made = peer.session.once("provocations", lambda: provocations(peer))
+    kept = [("an input of TCS013 or TCS014", exchange) for exchange in peer.session.history.provoked]
+    errors = [
+        (case, exchange)
+        for case, exchange in (*made, *kept)
+        if exchange.status is not None and exchange.status >= 400
+    ]
+    if not errors:
+        raise Untested("no input made the server answer with an error")
+    for case, exchange in errors:
+        what = look(exchange)
+        peer.expect(not what, "an error without it", str(what), exchange, case=case)
+
+
+def provocations(peer: Peer) -> list[Labelled]:
+    """Answers to what should be refused, asked while calls with planted secrets are live."""
+    try:
+        call: Call | None = peer.invoke("pending")
+    except Untested:
+        call = None
+    call_id, thread = (call.id, call.thread) if call else (fresh(), fresh("thread"))
+    body = encode(query(call_id, thread))
+
+    def ask(body: bytes, **how: Any) -> Exchange:
+        exchange = peer.post_status(body, **how)
+        if exchange.status is None and peer.session.supervisor is not None and not peer.session.answers():
+            peer.session.restart()  # that it dies is TCS014's
+        return exchange
+
+    text = (("Content-Type", "text/plain"),)
+    answers = [(case, ask(bad)) for case, bad in refusable(call_id, thread)]
+    answers.append(("another media type", ask(body, headers=text)))
+    answers.append(("no credentials", ask(body, credentials=NOBODY)))
+    answers += [(f"{method} instead of POST", ask(b"", method=method)) for method in ("GET", "PUT", "DELETE")]
+    if call is not None:
+        peer.survived(answers[-1][1])
+    return answers
+
+
+def refusable(call_id: str, thread: str) -> list[tuple[str, bytes]]:
+    """Bodies that a server may well answer with an error, about a call."""
+    return [
+        ("a number as the call's id", encode({"thread_id": thread, "tool_call_id": 7})),
+        ("no call id", encode({"thread_id": thread})),
+        ("a list with the call's id", encode({"thread_id": thread, "tool_call_id": [call_id]})),
+        ("an object as the call's id", encode({"thread_id": thread, "tool_call_id": {"$ne": ""}})),
+        ("a list", encode([query(call_id, thread)])),
+        ("JSON that ends early", encode(query(call_id, thread))[:-2]),
+        ("bytes that are not UTF-8", b'{"thread_id": "\xff\xfe", "tool_call_id": "\xc3\x28"}'),
+        ("an empty body", b""),
+        ("a quote in the id", encode({"thread_id": thread, "tool_call_id": "'\"`;--"})),
+        ("a NUL in the id", encode({"thread_id": thread, "tool_call_id": "\0"})),
+        ("a lone surrogate in the id", encode({"thread_id": thread, "tool_call_id": "\ud800"})),
+        ("a path in the id", encode({"thread_id": "../../etc/passwd", "tool_call_id": "../" * 40})),
+    ]

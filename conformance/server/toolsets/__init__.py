@@ -1,0 +1,1 @@
+"""Scenarios of the page "Toolsets", one file a heading."""

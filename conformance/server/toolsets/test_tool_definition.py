@@ -1,61 +1,71 @@
-"""Discovery: the manifest, and how it is served.
+"""What each tool of the manifest says of itself.
 
-Specification: "Toolsets"; "Protocol Lifecycle", section "Startup"; "Request Transport".
+Specification: "Toolsets", section "Tool Definition".
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import Any
+
 from rap_conformance.engine.controls import Positive
-from rap_conformance.engine.scenario import scenario
-from rap_conformance.server.manifest import need_manifest, need_tools, wrong
+from rap_conformance.engine.scenario import NotApplicable, scenario
+from rap_conformance.server.manifest import ANNOTATIONS, manifest_of, need_tools
 from rap_conformance.server.peer import Peer
 
+Member = tuple[str, str, object, type]
+"""An optional member that is there: whose it is (empty for the toolset's own), name, value, type wanted."""
 
-@scenario("DSC007", control=Positive("the manifest has to be there"))
+IN_WORDS = {bool: "a boolean", str: "a string", dict: "an object"}
+
+
+@scenario("DSC007", control=Positive("a tool has to be there"))
 def test_tool_described(peer: Peer) -> None:
     """Every tool has a description that is a string."""
     for title, tool, exchange in need_tools(peer):
-        if not isinstance(tool.get("description"), str):
-            got = f"{tool.get('description')!a:.60}" if "description" in tool else "none"
-            peer.report(
-                wrong("`description`, a string", f"{title}: {got}", exchange, "description of a tool")
-            )
+        got = f"{tool.get('description')!a:.60}" if "description" in tool else "none"
+        peer.expect(
+            isinstance(tool.get("description"), str),
+            "`description`, a string",
+            f"{title}: {got}",
+            exchange,
+            case="description of a tool",
+        )
 
 
-ANNOTATIONS: dict[str, type] = {
-    "requiresAuth": str,
-    "readOnly": bool,
-    "destructive": bool,
-    "idempotent": bool,
-    "longRunning": bool,
-}
-
-
-@scenario("DSC010", control=Positive("the manifest has to be there"))
+@scenario("DSC010", control=Positive("an optional member has to be there"))
 def test_optional_fields_typed(peer: Peer) -> None:
     """Optional members, where they are, have their types."""
-    manifest, exchange = need_manifest(peer)
+    manifest, exchange = manifest_of(peer)
+    members = list(of_toolset(manifest))
+    if peer.session.facts.tools:
+        members += [member for title, tool, _ in need_tools(peer) for member in of_tool(title, tool)]
+    if not members:
+        raise NotApplicable("the manifest has no optional members")
+    for whose, name, value, kind in members:
+        peer.expect(
+            isinstance(value, kind),
+            f"`{name}` is {IN_WORDS[kind]}",
+            f"{whose}{value!a:.60}",
+            exchange,
+            case=f"type of {name}",
+        )
+
+
+def of_toolset(manifest: dict[str, Any]) -> Iterator[Member]:
+    """The optional members of the toolset itself."""
     for name, kind in (("needsMigration", bool), ("description", str)):
-        if name in manifest and not isinstance(manifest[name], kind):
-            what = f"{manifest[name]!a:.60}"
-            peer.report(wrong(f"`{name}` is a {english(kind)}", what, exchange, f"type of {name}"))
-    if not peer.session.facts.tools:
-        return
-    for title, tool, _ in need_tools(peer):
-        if "displayScript" in tool and not isinstance(tool["displayScript"], str):
-            what = f"{title}: {tool['displayScript']!a:.60}"
-            peer.report(wrong("`displayScript` is a string", what, exchange, "type of displayScript"))
-        annotations = tool.get("annotations", {})
-        if not isinstance(annotations, dict):
-            what = f"{title}: {annotations!a:.60}"
-            peer.report(wrong("`annotations` is an object", what, exchange, "type of annotations"))
-            continue
-        for name, wanted in ANNOTATIONS.items():
-            if name in annotations and not isinstance(annotations[name], wanted):
-                what = f"{title}: {annotations[name]!a:.60}"
-                peer.report(wrong(f"`{name}` is a {english(wanted)}", what, exchange, f"type of {name}"))
+        if name in manifest:
+            yield "", name, manifest[name], kind
 
 
-def english(kind: type) -> str:
-    """A type's name in JSON's words."""
-    return {bool: "boolean", str: "string"}[kind]
+def of_tool(title: str, tool: dict[str, Any]) -> Iterator[Member]:
+    """The optional members of a tool, annotations included."""
+    groups: list[tuple[dict[str, Any], dict[str, type]]] = [
+        (tool, {"displayScript": str, "annotations": dict})
+    ]
+    if isinstance(annotations := tool.get("annotations"), dict):
+        groups.append((annotations, ANNOTATIONS))
+    for members, kinds in groups:
+        for name in [name for name in kinds if name in members]:
+            yield f"{title}: ", name, members[name], kinds[name]

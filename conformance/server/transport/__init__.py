@@ -1,0 +1,1 @@
+"""Scenarios of the page "Request Transport", one file a heading."""

@@ -1,6 +1,6 @@
-"""Discovery: the manifest, and how it is served.
+"""HTTPS wherever others may listen.
 
-Specification: "Toolsets"; "Protocol Lifecycle", section "Startup"; "Request Transport".
+Specification: "Request Transport", section "Security Considerations".
 """
 
 from __future__ import annotations
@@ -10,24 +10,26 @@ from urllib.parse import urlsplit
 
 from rap_conformance.engine.controls import Positive
 from rap_conformance.engine.scenario import NotApplicable, scenario
-from rap_conformance.server.manifest import wrong
+from rap_conformance.server.manifest import discovery_of
 from rap_conformance.server.peer import Peer
 
 
-@scenario("DSC014", control=Positive("the manifest has to be there"))
+@scenario("DSC014", control=Positive("a target or endpoint beyond loopback has to be there"))
 def test_https(peer: Peer) -> None:
     """A target or endpoint that is not on loopback is HTTPS."""
     facts = peer.session.facts
     far = [url for url in (facts.base, facts.endpoint) if url and not on_loopback(url)]
     if not far:
         raise NotApplicable("target and endpoint are on loopback")
-    exchange = facts.discovery
     for url in far:
-        if not url.lower().startswith("https:") and exchange is not None:
-            what = "base URL" if url == facts.base else "endpoint"
-            peer.report(
-                wrong("HTTPS beyond loopback", f"{what} {url[:100]!a}", exchange, f"{what} without TLS")
-            )
+        what = "base URL" if url == facts.base else "endpoint"
+        peer.expect(
+            url.lower().startswith("https:"),
+            "HTTPS beyond loopback",
+            f"{what} {url[:100]!a}",
+            discovery_of(peer),
+            case=f"{what} without TLS",
+        )
 
 
 def on_loopback(url: str) -> bool:
