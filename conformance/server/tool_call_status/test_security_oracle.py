@@ -15,8 +15,8 @@ from rap_conformance.engine.scenario import Violation, scenario
 from rap_conformance.network.probe import NOBODY, Credentials
 from rap_conformance.protocol.leaks import VOLATILE_HEADERS
 from rap_conformance.protocol.noise import essence
+from rap_conformance.server.asking import Labelled, while_live
 from rap_conformance.server.controls import need_answer
-from rap_conformance.server.corpus import Labelled
 from rap_conformance.server.peer import Peer
 from rap_conformance.server.strangers import need_headers, rejected_asking
 
@@ -37,7 +37,7 @@ def rejections(peer: Peer) -> list[tuple[str, list[Exchange], list[Exchange]]]:
             questions.append((f"{title}/unknown/{number}", lambda _, w=who: rejected_asking(peer, w)))
             questions.append((f"{title}/live/{number}", lambda call, w=who: rejected_asking(peer, w, call)))
         questions.append((f"{title}/unknown/last", lambda _, w=who: rejected_asking(peer, w)))
-    answers: list[Labelled] = peer.while_pending(questions)[1]
+    answers: list[Labelled] = while_live(peer, questions)
     return [
         (
             title,
@@ -119,7 +119,7 @@ def test_even_timing(peer: Peer) -> None:
     for _ in range(PAIRS):
         questions.append(("live", lambda call: rejected_asking(peer, NOBODY, call)))
         questions.append(("unknown", lambda _: rejected_asking(peer, NOBODY)))
-    answers = peer.while_pending(questions)[1]
+    answers = while_live(peer, questions)
     alive = [exchange for case, exchange in answers if case == "live"]
     unknown = [exchange for case, exchange in answers if case == "unknown"]
     differences = [one.elapsed - two.elapsed for one, two in zip(alive, unknown, strict=True)]
