@@ -27,6 +27,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
+import tomli_w  # noqa: E402
 from rap_conformance.server.command_line import EMBEDDED_RATE_LIMIT, reference_scenarios  # noqa: E402
 
 from rap_conformance.detection import mutants as detection  # noqa: E402 - found through the line above
@@ -91,18 +92,15 @@ def late_configuration(folder: Path) -> str:
         str(EMBEDDED_RATE_LIMIT),
     ]
     words += [word for token in tokens for word in ("--token", token)]
+    ours, others = ({"Authorization": f"Bearer {token}"} for token in tokens)
     tables = {
         "server": {"command": shlex.join(words), "prefix": "/rap"},
         "features": {"status": True, "subscription": True},
-        "auth.headers": {"Authorization": f"Bearer {tokens[0]}"},
-        "auth.other.headers": {"Authorization": f"Bearer {tokens[1]}"},
+        "auth": {"headers": ours, "other": {"headers": others}},
         "timing": {"grace": 10.0},
-        **{f"scenario.{kind}": chosen for kind, chosen in reference_scenarios(3.0).items()},
+        "scenario": reference_scenarios(3.0),
     }
-    lines = []
-    for name, table in tables.items():
-        lines += [f"[{name}]", *(f"{key} = {detection.toml(value)}" for key, value in table.items()), ""]
-    return "\n".join(lines)
+    return tomli_w.dumps(tables)
 
 
 def run(condition: str, seed: int) -> Outcome:

@@ -17,6 +17,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+import tomli_w
 from rap_conformance.server.command_line import reference_scenarios
 
 from rap_conformance.detection import mutants as detection
@@ -61,19 +62,15 @@ def certify(runs: Iterable[Mapping[str, Any]], jobs: int, within: float) -> dict
 
 def configuration(command: list[str], tokens: list[str], timing: Mapping[str, float], pending: float) -> str:
     """A configuration with two identities and the reference's tools; `{folder}` is the run's own folder."""
+    ours, others = ({"Authorization": f"Bearer {token}"} for token in tokens)
     tables: dict[str, Mapping[str, Any]] = {
         "server": {"command": shlex.join(command), "prefix": "/rap", "request_timeout": 1.5},
         "features": {"status": True, "subscription": True},
-        "auth.headers": {"Authorization": f"Bearer {tokens[0]}"},
-        "auth.other.headers": {"Authorization": f"Bearer {tokens[1]}"},
+        "auth": {"headers": ours, "other": {"headers": others}},
         "timing": timing,
+        "scenario": reference_scenarios(pending),
     }
-    for kind, chosen in reference_scenarios(pending).items():
-        tables[f"scenario.{kind}"] = chosen
-    lines = []
-    for name, table in tables.items():
-        lines += [f"[{name}]", *(f"{key} = {detection.toml(value)}" for key, value in table.items()), ""]
-    return "\n".join(lines)
+    return tomli_w.dumps(tables)
 
 
 def main(jobs: int) -> None:

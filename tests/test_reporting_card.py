@@ -11,7 +11,7 @@ import pytest
 from rap_conformance.engine.evidence import Exchange, Finding, Verdict
 from rap_conformance.engine.requirement import Level
 from rap_conformance.engine.run import Known, Run
-from rap_conformance.reporting import card, html, marks, pictures, view
+from rap_conformance.reporting import card, html, marks, markup, pictures, view
 from tests import runs
 
 
@@ -82,10 +82,10 @@ def test_what_the_finding_quotes_is_found_in_the_answer(
 
 def test_the_card_shows_the_marks() -> None:
     finding = replace(runs.finding(), expected="`alive: false`", actual="`alive: true`")
-    shown = card.evidence(failing(finding).results[0], failing(finding))
+    shown = card.card(failing(finding), failing(finding).results[0])
     assert "<code>alive: <mark>false</mark></code>" in shown
     assert "<code>alive: <mark>true</mark></code>" in shown
-    assert "<mark>alive&quot;: true</mark>" in shown
+    assert "<mark>alive&#34;: true</mark>" in shown
 
 
 def test_marks_never_cut_a_character() -> None:
@@ -202,7 +202,7 @@ def test_a_failure_card_says_all_that_a_reader_needs() -> None:
         "curl -sSi",
         "How to mend it",
         "rap-conformance check --server-url http://127.0.0.1:3001 --requirement TCS004 --seed 7",
-        f"case = &quot;{finding.fingerprint}&quot;",
+        f"case = &#34;{finding.fingerprint}&#34;",
         "4 more exchanges",
     ):
         assert part in shown, part
@@ -275,8 +275,8 @@ def test_baseline_entries_are_shown() -> None:
     ],
 )
 def test_prose_sets_code(given: str, shown: str) -> None:
-    assert card.prose(given) == shown
+    assert markup.prose(given) == shown
 
 
 def test_prose_that_is_cut_says_so() -> None:
-    assert card.prose("a`" + "b" * 50, 10) == "a`bbbbbbbb… [cut: 10 of 52 characters]"
+    assert markup.prose("a`" + "b" * 50, 10) == "a`bbbbbbbb… [cut: 10 of 52 characters]"

@@ -41,7 +41,7 @@ def test_what_is_cut_is_said() -> None:
 
 
 def test_markup_is_text_in_html_and_markdown() -> None:
-    assert safe.html_text("<a b='\"'>&") == "&lt;a b=&#x27;&quot;&#x27;&gt;&amp;"
+    assert safe.html_text("<a b='\"'>&") == "&lt;a b=&#39;&#34;&#39;&gt;&amp;"
     assert safe.markdown_text("[x](http://e) <b> `|` @all #1") == (
         "\\[x\\]\\(http\\://e\\) &lt;b&gt; \\`\\|\\` @&#8203;all \\#&#8203;1"
     )

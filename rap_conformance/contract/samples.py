@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import math
 import re
-from re import _constants as op
-from re import _parser as parser
 from typing import Any
 
-_LONGEST = 10_000
+from rap_conformance.contract.patterns import shortest
+
 _USUAL = ("a", "1", "A", "abc-1", "a@b.co", "http://127.0.0.1/", "2026-01-01", "a/b", "#000000")
-_CATEGORIES = {op.CATEGORY_DIGIT: "0", op.CATEGORY_SPACE: " ", op.CATEGORY_WORD: "a"}
 
 
 class Impossible(Exception):
@@ -23,12 +21,12 @@ def text_for(pattern: str, least: int, most: int, variant: int, seed: int) -> st
     Unbounded for a pattern that backtracks without end. Raises Impossible.
     """
     try:
-        text = "".join(_shortest(parser.parse(pattern), variant))
+        text = shortest(pattern, variant)
         if len(text) < least and (stretched := _stretched(pattern, text, least)):
             text = stretched
-        if least <= len(text) <= most:
+        if least <= len(text) <= most and re.search(pattern, text):
             return text
-    except (Impossible, re.error, OverflowError, RecursionError, ValueError):
+    except (re.error, OverflowError, RecursionError, ValueError):
         pass
     for usual in _USUAL:
         padded = usual.ljust(least, usual[-1:])[:most]
@@ -38,65 +36,6 @@ def text_for(pattern: str, least: int, most: int, variant: int, seed: int) -> st
         except (re.error, OverflowError, RecursionError):
             raise Impossible from None
     return _generated(pattern, least, most, f"{seed}/{variant}")
-
-
-def _shortest(parsed: Any, variant: int) -> list[str]:
-    """The shortest text for a parsed pattern, in pieces; conditions that look around are ignored."""
-    pieces: list[str] = []
-    for code, value in parsed:
-        if code is op.LITERAL:
-            pieces.append(chr(value))
-        elif code is op.NOT_LITERAL:
-            pieces.append("a" if chr(value) != "a" else "b")
-        elif code is op.ANY:
-            pieces.append("a")
-        elif code is op.IN:
-            pieces.append(_member(value))
-        elif code in (op.MAX_REPEAT, op.MIN_REPEAT, op.POSSESSIVE_REPEAT):
-            times, _, part = value
-            if times:
-                piece = "".join(_shortest(part, variant))
-                if times * len(piece) > _LONGEST:
-                    raise Impossible
-                pieces.append(piece * times)
-        elif code is op.SUBPATTERN:
-            pieces.extend(_shortest(value[-1], variant))
-        elif code is op.ATOMIC_GROUP:
-            pieces.extend(_shortest(value, variant))
-        elif code is op.BRANCH:
-            pieces.extend(_shortest(value[1][variant % len(value[1])], variant))
-        elif code not in (op.AT, op.ASSERT, op.ASSERT_NOT):
-            raise Impossible
-    return pieces
-
-
-def _member(choices: Any) -> str:
-    """A character of a class such as [a-z]."""
-    if choices[0][0] is op.NEGATE:
-        excluded = re.compile("[" + "".join(map(_class_text, choices[1:])) + "]")
-        for candidate in "a0A _-.b1B\u00e9":
-            if not excluded.match(candidate):
-                return candidate
-        raise Impossible
-    code, value = choices[0]
-    if code is op.LITERAL:
-        return chr(value)
-    if code is op.RANGE:
-        return chr(value[0])
-    if code is op.CATEGORY and value in _CATEGORIES:
-        return _CATEGORIES[value]
-    raise Impossible
-
-
-def _class_text(choice: Any) -> str:
-    code, value = choice
-    if code is op.LITERAL:
-        return re.escape(chr(value))
-    if code is op.RANGE:
-        return f"{re.escape(chr(value[0]))}-{re.escape(chr(value[1]))}"
-    if code is op.CATEGORY and value in _CATEGORIES:
-        return {"0": r"\d", " ": r"\s", "a": r"\w"}[_CATEGORIES[value]]
-    raise Impossible
 
 
 def _stretched(pattern: str, text: str, least: int) -> str | None:

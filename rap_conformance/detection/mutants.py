@@ -25,7 +25,6 @@ from rap_conformance.detection.runs import (
     Subject,
     configuration,
     run_all,
-    toml,
     warm_up,
 )
 from rap_conformance.detection.touched import touched
@@ -43,7 +42,6 @@ __all__ = [
     "reference_subject",
     "run_all",
     "subjects",
-    "toml",
     "warm_up",
 ]
 

@@ -23,6 +23,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import tomli_w
+
 from rap_conformance.engine.events import Event, Found
 from rap_conformance.network.patience import Patience
 from rap_conformance.places import place
@@ -116,17 +118,13 @@ def configuration(subject: Subject, folder: Path) -> str:
     tables: dict[str, dict[str, Any]] = {
         "server": {"command": shlex.join(words), "prefix": "/rap", "request_timeout": REQUEST_TIMEOUT},
         "features": {"status": True, "subscription": True},
-        "timing": dict(TIMING),
+        "timing": TIMING,
+        "scenario": scenarios(),
     }
     if tokens:
-        tables["auth.headers"] = {"Authorization": f"Bearer {tokens[0]}"}
-        tables["auth.other.headers"] = {"Authorization": f"Bearer {tokens[1]}"}
-    for kind, chosen in scenarios().items():
-        tables[f"scenario.{kind}"] = chosen
-    lines = []
-    for name, table in tables.items():
-        lines += [f"[{name}]", *(f"{key} = {toml(value)}" for key, value in table.items()), ""]
-    return "\n".join(lines)
+        ours, others = ({"Authorization": f"Bearer {token}"} for token in tokens)
+        tables["auth"] = {"headers": ours, "other": {"headers": others}}
+    return tomli_w.dumps(tables)
 
 
 def scenarios() -> dict[str, Any]:
@@ -137,13 +135,6 @@ def scenarios() -> dict[str, Any]:
         **chosen,
         "subscription": {"operation": "watch", "arguments": watch, "final_arguments": {**watch, "count": 2}},
     }
-
-
-def toml(value: Any) -> str:
-    """A value in TOML; texts as JSON, which for ASCII is the same."""
-    if isinstance(value, dict):
-        return "{ " + ", ".join(f"{key} = {toml(inner)}" for key, inner in value.items()) + " }"
-    return json.dumps(value)
 
 
 def arguments(subject: Subject, folder: Path, seed: int) -> list[str]:

@@ -12,6 +12,7 @@ everything here is a pure function. See README.md, "Baseline of known failures".
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import difflib
 import re
@@ -19,7 +20,10 @@ import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
+
+import tomli_w
 
 from rap_conformance.engine.catalogue import Catalogue
 from rap_conformance.engine.evidence import Finding, Verdict
@@ -194,13 +198,13 @@ def dumps(source: Mapping[str, Any], level: str = "must") -> str:
 
 
 def _kept(entry: Mapping[str, Any]) -> str:
-    lines = ["[[known]]", f"requirement = {_string(str(entry.get('requirement', '')))}"]
+    written: dict[str, Any] = {"requirement": _plain(entry.get("requirement", ""))}
     if entry.get("case"):
-        lines.append(f"case = {_string(str(entry['case']))}")
-    lines.append(f"reason = {_string(str(entry.get('reason', '')))}")
-    if re.fullmatch(r"\d{4}-\d\d-\d\d", str(entry.get("expires", ""))):
-        lines.append(f"expires = {entry['expires']}")
-    return "\n".join(lines) + "\n"
+        written["case"] = _plain(entry["case"])
+    written["reason"] = _plain(entry.get("reason", ""))
+    with contextlib.suppress(ValueError):  # no date: the entry has no end
+        written["expires"] = datetime.date.fromisoformat(str(entry.get("expires", "")))
+    return block(written)
 
 
 def _entries(requirement: Mapping[str, Any], kept: Sequence[Mapping[str, Any]]) -> list[str]:
@@ -212,21 +216,30 @@ def _entries(requirement: Mapping[str, Any], kept: Sequence[Mapping[str, Any]]) 
         if case in seen or any(case.startswith(known) for known in mine):
             continue
         seen.add(case)
-        out.append(
-            f"[[known]]\nrequirement = {_string(code)}  # {_comment(str(requirement.get('name', '')))}\n"
-            f"case = {_string(case)}  # {_comment(str(evidence.get('title', '')))}\n"
-            f'reason = ""  # fill in; got: {_comment(str(evidence.get("actual", "")))}\n'
-            "# expires = 2027-12-31\n"
-        )
+        remarks = {
+            "requirement": str(requirement.get("name", "")),
+            "case": str(evidence.get("title", "")),
+            "reason": f"fill in; got: {evidence.get('actual', '')}",
+        }
+        entry = {"requirement": _plain(code), "case": _plain(case), "reason": ""}
+        out.append(block(entry, remarks) + "# expires = 2027-12-31\n")
     return out
 
 
-def _comment(value: str, limit: int = 100) -> str:
+def block(entry: Mapping[str, Any], remarks: Mapping[str, str] = MappingProxyType({})) -> str:
+    """One entry as a file has it, each key with the remark on it."""
+    lines = ["[[known]]"]
+    for key, value in entry.items():
+        line = tomli_w.dumps({key: value}).rstrip("\n")
+        lines.append(f"{line}  # {_comment(remarks[key])}" if key in remarks else line)
+    return "\n".join([*lines, ""])
+
+
+def _comment(value: str, limit: int = 120) -> str:
     """Text that can neither end a comment nor hide in one."""
     return text(value, limit)
 
 
-def _string(value: str) -> str:
-    """A TOML basic string."""
-    shown = text(value, 2000).replace("\\", "\\\\").replace('"', '\\"')
-    return f'"{shown}"'
+def _plain(value: object) -> str:
+    """Text that a file can hold, whatever a report says."""
+    return text(str(value), 2000)

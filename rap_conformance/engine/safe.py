@@ -9,9 +9,10 @@ was there before is left as it is: the outcome is for reading, not for parsing.
 
 from __future__ import annotations
 
-import html
 import re
 import unicodedata
+
+from markupsafe import Markup, escape
 
 LIMIT = 4096
 """Characters shown of one piece of text unless the caller says otherwise."""
@@ -49,6 +50,8 @@ def text(value: str | bytes, limit: int | None = LIMIT, *, lines: bool = False) 
     if limit is not None and len(value) > limit:
         cut = f"… [cut: {limit:,} of {len(value):,} characters]"
         value = value[:limit]
+    if value.isascii() and value.isprintable():
+        return value + cut
     return _OTHER_THAN_ASCII.sub(_escape_but_lines if lines else _escape, value) + cut
 
 
@@ -57,9 +60,9 @@ def valid(value: str) -> str:
     return value.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
-def html_text(value: str | bytes, limit: int | None = LIMIT, *, lines: bool = False) -> str:
+def html_text(value: str | bytes, limit: int | None = LIMIT, *, lines: bool = False) -> Markup:
     """Harmless text for HTML content and for quoted attributes."""
-    return html.escape(text(value, limit, lines=lines), quote=True)
+    return escape(text(value, limit, lines=lines))
 
 
 def xml_text(value: str | bytes, limit: int | None = LIMIT, *, lines: bool = False) -> str:

@@ -161,13 +161,19 @@ class ScriptedServers:
 
     async def _held(self, query: Query, reader: Reader, gate: Gate) -> bool:
         """Whether the gate opened before the client gave up; the gate's limit counts as opened."""
-        left = asyncio.ensure_future(reader.read(1))
+        left = asyncio.ensure_future(_end(reader))
         try:
             await self._patience.hush(gate.limit, until=lambda: gate.opened or left.done())
             query.given_up = left.done() and not gate.opened
         finally:
             left.cancel()
         return not query.given_up
+
+
+async def _end(reader: Reader) -> None:
+    """Wait until the client says no more; what it still says belongs to no request that is answered."""
+    while await reader.read(4096):
+        pass
 
 
 def _reset(writer: Writer) -> None:

@@ -153,6 +153,8 @@ class ToolServer:
 
     def route(self, query: Query) -> Act:
         """The answer to any request; status checks by another method are read leniently."""
+        if why := query.request.refused:
+            return answer(400, f"no HTTP/1.1: {why}\n".encode(), (("Content-Type", "text/plain"),))
         method, path = query.request.method, query.request.path
         if path in self.elsewhere:
             return self.elsewhere[path]

@@ -27,16 +27,13 @@ def begin(folder: Path, url: str, started: str) -> None:
     _replace(folder / "report.json", json_report.dumps(json_report.incomplete(url, started)))
 
 
-def write(folder: Path, run: Run, subject: str | None = None, *, page: bool = False) -> tuple[str, ...]:
-    """Write what programs and pull requests read; report.html is pytest-html's to write, but with `page`.
+def write(folder: Path, run: Run, subject: str | None = None) -> tuple[str, ...]:
+    """Write what programs and pull requests read; report.html is pytest-html's to write.
 
     Gives the names of what was written: badge.json and attestation.json only if the whole catalogue was
     judged. `subject` is what `--subject` gave; raises ConfigError if it is none.
     """
     written = ["junit.xml", "summary.md", "report.json"]
-    if page:
-        _replace(folder / "report.html", html.page(run))
-        written.append("report.html")
     _replace(folder / "junit.xml", junit(run))
     _replace(folder / "summary.md", markdown.summary(run))
     report_digest = _replace(folder / "report.json", json_report.pieces(run))

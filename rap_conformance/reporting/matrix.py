@@ -15,15 +15,17 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from rap_conformance.engine.evidence import Verdict
-from rap_conformance.engine.safe import html_text, text
+from rap_conformance.engine.safe import text
 from rap_conformance.places import place
-from rap_conformance.reporting.html import CSS, CSS_FILE
-from rap_conformance.reporting.view import SIGNS, WORST_FIRST, plural
+from rap_conformance.reporting.markup import asset, render
+from rap_conformance.reporting.view import WORST_FIRST, plural
 
 MAJOR = "1"
 """The schema version that can be read, before the dot."""
 _LARGEST_FILE = 512 * 2**20  # bytes
 _BETTER = {verdict: rank for rank, verdict in enumerate(WORST_FIRST)}
+_ARROWS = {"better": "▲", "worse": "▼", "other": "◆"}
+"""What may become of a verdict from one run to the next, and the sign of it."""
 _JUDGED = frozenset({"pass", "fail", "warn", "advice", "known"})
 
 
@@ -46,6 +48,13 @@ class Entry:
         host = parts.hostname or ""
         local = host in {"127.0.0.1", "localhost", "::1"}
         return f"{target['name']}\0{parts.scheme}://{host if local else parts.netloc}{parts.path}"
+
+    @property
+    def musts(self) -> tuple[int, int]:
+        """MUSTs passed, and MUSTs that apply or may apply."""
+        mine = [r["verdict"] for r in self.report["requirements"] if r["level"] == "MUST"]
+        applicable = [verdict for verdict in mine if verdict != "not-applicable"]
+        return sum(verdict == "pass" for verdict in applicable), len(applicable)
 
     @property
     def verdicts(self) -> dict[str, str]:
@@ -152,74 +161,45 @@ def change(before: str | None, now: str | None) -> str:
     return "other"
 
 
-def _cell(now: str | None, before: str | None, several: bool) -> str:
-    if now is None:
-        return '<td class="rap-none"><span class="rap-hide">not judged</span></td>'
-    verdict, what = Verdict(now), change(before, now) if several else ""
-    arrow = {"better": "▲", "worse": "▼", "other": "◆"}.get(what, "")
-    mark = (
-        f' <small class="rap-{what}">{arrow}<span class="rap-hide">{what},</span> was {before}</small>'
-        if what
-        else ""
-    )
-    return f'<td class="rap-v-{now}"><b>{SIGNS[verdict]}</b> {now}{mark}</td>'
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A requirement and its cells: the verdict now, the one before, and what became of it."""
+
+    code: str
+    name: str
+    level: str
+    cells: tuple[tuple[str | None, str | None, str], ...]
+
+    @property
+    def differs(self) -> bool:
+        """Whether servers differ."""
+        return len({now for now, _, _ in self.cells}) > 1
+
+    @property
+    def changed(self) -> bool:
+        """Whether a verdict is another than in the run before."""
+        return any(what for _, _, what in self.cells)
 
 
-def _musts(entry: Entry) -> tuple[int, int]:
-    mine = [r["verdict"] for r in entry.report["requirements"] if r["level"] == "MUST"]
-    applicable = [verdict for verdict in mine if verdict != "not-applicable"]
-    return sum(verdict == "pass" for verdict in applicable), len(applicable)
-
-
-def _column(entry: Entry) -> str:
-    report = entry.report
-    target, suite = report["target"], report["suite"]
-    passed, applicable = _musts(entry)
-    url = html_text(str(target["url"]), 120)
-    return (
-        f'<th scope="col" class="rap-is-{html_text(str(report["verdict"]))}">'
-        f"<b>{html_text(str(target['name']) or str(target['url']), 80)}</b>"
-        f"<small>{html_text(entry.label, 80)}<br>{url}<br>{html_text(str(report['started']), 40)}<br>"
-        f"revision {html_text(str(suite['revision']), 40)}<br>"
-        f"suite {html_text(str(suite['version']), 30)}</small>"
-        f'<span class="rap-result">{html_text(str(report["verdict"]))}</span>'
-        f"<small>{passed} of {plural(applicable, 'MUST')} passed</small></th>"
-    )
-
-
-def _rows(columns: Sequence[tuple[Entry, Entry | None]]) -> Iterator[str]:
+def _rows(columns: Sequence[tuple[Entry, Entry | None]]) -> Iterator[Row]:
+    """All requirements, the worst first."""
     facts: dict[str, Mapping[str, Any]] = {}
     for entry, _ in columns:
         for requirement in entry.report["requirements"]:
             facts.setdefault(str(requirement["code"]), requirement)
-    verdicts = {id(entry): entry.verdicts for entry, _ in columns}
-    codes = sorted(facts, key=lambda code: (_worst(code, verdicts), code))
-    for code in codes:
-        requirement = facts[code]
-        cells, seen, changed = [], set(), False
-        for entry, before in columns:
-            now = verdicts[id(entry)].get(code)
-            old = verdicts[id(before)].get(code) if before is not None else None
-            changed = changed or bool(before is not None and change(old, now))
-            seen.add(now)
-            cells.append(_cell(now, old, before is not None))
-        flags = (" data-differs" if len(seen) > 1 else "") + (" data-changed" if changed else "")
-        yield (
-            f'<tr{flags}><th scope="row"><b>{html_text(code, 20)}</b> '
-            f"{html_text(str(requirement['name']), 80)} "
-            f'<span class="rap-level">{html_text(str(requirement["level"]), 10)}</span></th>'
-            f"{''.join(cells)}</tr>"
-        )
+    verdicts = [(entry.verdicts, before.verdicts if before else {}) for entry, before in columns]
+
+    def worst(code: str) -> int:
+        return min(_BETTER[Verdict(now[code])] for now, _ in verdicts if code in now)
+
+    for code in sorted(facts, key=lambda code: (worst(code), code)):
+        pairs = [(now.get(code), before.get(code)) for now, before in verdicts]
+        cells = tuple((now, before, change(before, now)) for now, before in pairs)
+        yield Row(code, str(facts[code]["name"]), str(facts[code]["level"]), cells)
 
 
-def _worst(code: str, verdicts: Mapping[int, Mapping[str, str]]) -> int:
-    found = [_BETTER[Verdict(each[code])] for each in verdicts.values() if code in each]
-    return min(found)
-
-
-def _changes(columns: Sequence[tuple[Entry, Entry | None]]) -> str:
-    """What changed between two runs of one server, in words."""
-    items = []
+def _changes(columns: Sequence[tuple[Entry, Entry | None]]) -> Iterator[tuple[str, str, str, str]]:
+    """What changed between two runs of one server: its name, both runs, and the change in words."""
     for entry, before in columns:
         if before is None:
             continue
@@ -238,11 +218,8 @@ def _changes(columns: Sequence[tuple[Entry, Entry | None]]) -> str:
             for name, codes in (("new", new), ("no longer judged", gone))
             if codes
         ]
-        said = html_text("; ".join(parts) or "no verdict changed", 3000)
-        name = html_text(str(entry.report["target"]["name"]) or entry.label, 80)
-        span = f"{html_text(before.label, 80)} → {html_text(entry.label, 80)}"
-        items.append(f"<li><b>{name}</b>, {span}: {said}</li>")
-    return f"<h2>Between two runs of one server</h2><ul>{''.join(items)}</ul>" if items else ""
+        name = str(entry.report["target"]["name"]) or entry.label
+        yield name, before.label, entry.label, "; ".join(parts) or "no verdict changed"
 
 
 def compare(entries: Sequence[Entry]) -> str:
@@ -251,36 +228,15 @@ def compare(entries: Sequence[Entry]) -> str:
         raise ReportError("no report was given")
     columns = ordered(entries)
     servers = len({entry.server for entry, _ in columns})
-    rows, heads = "".join(_rows(columns)), "".join(_column(entry) for entry, _ in columns)
-    heading = f"{plural(len(columns), 'run')} of {plural(servers, 'server')}"
-    legend = " · ".join(f"{SIGNS[verdict]} {verdict}" for verdict in WORST_FIRST)
-    changed = (
-        '<label><input type="checkbox" name="changed"> only what changed</label> '
-        if servers < len(columns)
-        else ""
+    return render(
+        "matrix",
+        heading=f"{plural(len(columns), 'run')} of {plural(servers, 'server')}",
+        repeated=servers < len(columns),
+        changes=list(_changes(columns)),
+        columns=[entry for entry, _ in columns],
+        rows=_rows(columns),
+        arrows=_ARROWS,
+        worst_first=WORST_FIRST,
+        style=asset("report.css") + asset("matrix.css"),
+        script=asset("matrix.js"),
     )
-    return (
-        '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<title>RAP conformance: {heading}</title><style>{CSS}{_style()}</style></head><body>"
-        f'<main><h1>RAP conformance</h1><p class="rap-verdict">{heading}, compared</p>{_changes(columns)}'
-        f"<h2>Requirements by server</h2>"
-        '<form id="rap-matrix-filter" class="rap-filter" role="search" aria-label="Filter" hidden>'
-        '<label class="rap-text">Text <input type="search" name="text" autocomplete="off"></label>'
-        f'<p><label><input type="checkbox" name="differs"> only where they differ</label> {changed}'
-        "<output></output></p></form>"
-        '<div class="rap-matrix" tabindex="0" role="region" aria-label="Requirements by server"><table>'
-        f'<thead><tr><th scope="col">Requirement</th>{heads}</tr></thead>'
-        f'<tbody>{rows}</tbody></table></div><p class="rap-soft">{legend} · ▲ better, ▼ worse, ◆ otherwise'
-        f" changed since the run before</p></main><script>\n{_script()}</script></body></html>\n"
-    )
-
-
-@cache
-def _script() -> str:
-    return CSS_FILE.with_name("matrix.js").read_text("utf-8")
-
-
-@cache
-def _style() -> str:
-    return CSS_FILE.with_name("matrix.css").read_text("utf-8")

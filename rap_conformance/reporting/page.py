@@ -23,11 +23,10 @@ class Page:
     @staticmethod
     def evidence(result: Result) -> dict[str, Any]:
         """What hangs on a requirement's row."""
-        content = html.evidence_html(result)
         return {
             "name": None,
             "format_type": "html",
-            "content": content,
+            "content": str(html.evidence_html(result)),  # xdist carries no type of others
             "mime_type": None,
             "extension": None,
         }
@@ -40,19 +39,19 @@ class Page:
         report._data["renderCollapsed"] = ["passed", "skipped", "xfailed"]
 
     @pytest.hookimpl(optionalhook=True)
-    def pytest_html_results_summary(self, prefix: list[str]) -> None:
+    def pytest_html_results_summary(self, prefix: list[Any]) -> None:
         """What stands above the table."""
         if self.run is not None:
             self._page.title = html.title(self.run)
             prefix.extend(html.prefix(self.run))
 
     @pytest.hookimpl(optionalhook=True)
-    def pytest_html_results_table_header(self, cells: list[str]) -> None:
+    def pytest_html_results_table_header(self, cells: list[Any]) -> None:
         """The table's columns; pytest-html's own first one stays, its filters read it."""
         cells[1:] = [*html.header_cells(), cells[2]]
 
     @pytest.hookimpl(optionalhook=True)
-    def pytest_html_results_table_row(self, report: Any, cells: list[str]) -> None:
+    def pytest_html_results_table_row(self, report: Any, cells: list[Any]) -> None:
         """One requirement's row."""
         properties = dict(getattr(report, "user_properties", ()))
         requirement = self._catalogue.get(str(properties.get("code", "")))

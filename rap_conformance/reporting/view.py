@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterable
 
+from rap_conformance.engine.baseline import block
 from rap_conformance.engine.evidence import Exchange, Finding, Verdict
 from rap_conformance.engine.requirement import Level
 from rap_conformance.engine.run import Result, Run, RunVerdict
@@ -148,7 +149,7 @@ def is_smallest(finding: Finding) -> bool:
 
 def waiver(finding: Finding) -> str:
     """An entry of a baseline file that covers this failure; the reason is left to fill in."""
-    return f'[[known]]\nrequirement = "{finding.code}"\ncase = "{finding.fingerprint}"\nreason = ""\n'
+    return block({"requirement": finding.code, "case": finding.fingerprint, "reason": ""})
 
 
 def again(run: Run, code: str) -> str:

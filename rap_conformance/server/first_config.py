@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from typing import Any
+
+import tomli_w
 
 from rap_conformance.contract import minimal_arguments
 from rap_conformance.engine.safe import text, valid
@@ -13,7 +14,7 @@ _HEAD = """\
 # What `rap-conformance check` may do with this server. Made by `rap-conformance init`; look it over.
 # `rap-conformance explain CODE` tells what a requirement needs.
 [server]
-url = {url}
+{url}
 revision = "2026-07-pr62"
 request_timeout = 10.0               # seconds
 
@@ -34,18 +35,13 @@ _LASTING = ("wait", "sleep", "delay", "long", "run", "build", "job")
 _SUBSCRIBING = ("subscribe", "watch", "monitor", "listen", "follow", "tail", "ticker")
 
 
-def toml_value(value: Any) -> str:
-    """A TOML value for plain JSON data (null, which TOML lacks, is left out)."""
+def without_null(value: Any) -> Any:
+    """Plain JSON data as TOML can hold it: no null, no lone surrogates."""
     if isinstance(value, dict):
-        inner = ", ".join(
-            f"{json.dumps(str(k))} = {toml_value(v)}" for k, v in value.items() if v is not None
-        )
-        return f"{{ {inner} }}" if inner else "{}"
+        return {valid(str(k)): without_null(v) for k, v in value.items() if v is not None}
     if isinstance(value, list):
-        return "[" + ", ".join(toml_value(each) for each in value if each is not None) + "]"
-    # JSON's strings, numbers and booleans are TOML's, but for lone surrogates and DEL.
-    plain = valid(value) if isinstance(value, str) else value
-    return json.dumps(plain, ensure_ascii=False).replace("\x7f", "\\u007f")
+        return [without_null(each) for each in value if each is not None]
+    return valid(value) if isinstance(value, str) else value
 
 
 def _annotated(tool: dict[str, Any], name: str) -> bool:
@@ -71,7 +67,7 @@ def _suggest(tools: list[dict[str, Any]], words: tuple[str, ...], mark: str = ""
 
 def first_config(url: str, tools: list[dict[str, Any]], seed: int = 0) -> str:
     """A commented configuration for the server at `url` that lists these tools."""
-    return "\n".join([_HEAD.format(url=json.dumps(url)), *_scenarios(tools, seed), ""])
+    return "\n".join([_HEAD.format(url=tomli_w.dumps({"url": url}).rstrip()), *_scenarios(tools, seed), ""])
 
 
 def _scenarios(tools: list[dict[str, Any]], seed: int) -> Iterator[str]:
@@ -85,21 +81,29 @@ def _scenarios(tools: list[dict[str, Any]], seed: int) -> Iterator[str]:
     yield from _table(
         "quick", "ends at once, harmless; `{canary}` in a text is replaced by a secret", quick, seed
     )
-    more = "seconds = 3                          # how long it stays pending: check that it does"
-    yield from _table("pending", "stays pending about `seconds`", pending, seed, more)
-    more = "# final_arguments = { }              # a variant that ends by itself"
-    yield from _table("subscription", "keeps sending events", subscribing, seed, more)
+    yield ""
+    about = "how long it stays pending: check that it does"
+    yield from _table("pending", "stays pending about `seconds`", pending, seed, seconds=(3, about))
+    yield ""
+    yield from _table("subscription", "keeps sending events", subscribing, seed)
+    yield "# [scenario.subscription.final_arguments]  # of a variant that ends by itself"
 
 
-def _table(kind: str, what: str, tool: dict[str, Any] | None, seed: int, more: str = "") -> Iterator[str]:
+def _table(
+    kind: str, what: str, tool: dict[str, Any] | None, seed: int, **more: tuple[Any, str]
+) -> Iterator[str]:
+    """The lines of one table; `more` are further values, each with the remark on it."""
     schema = tool.get("inputSchema") if tool else None
     arguments = minimal_arguments(schema, seed) if isinstance(schema, dict) else None
     # What nobody promised to be harmless is proposed, not switched on.
     off = "" if tool is not None and arguments is not None and _annotated(tool, "readOnly") else "# "
-    name = str(tool.get("name")) if tool else "name-of-a-tool"
-    yield f"{off}[scenario.{kind}]  # {what}"
-    yield f"{off}operation = {toml_value(name)}"
-    yield f"{off}arguments = {toml_value(arguments or {})}"
-    if more:
-        yield f"{off}{more}" if not more.startswith("#") else more
-    yield ""
+    chosen = {
+        "operation": str(tool.get("name")) if tool else "name-of-a-tool",
+        **{key: value for key, (value, _) in more.items()},
+        "arguments": arguments or {},
+    }
+    remarks = {f"[scenario.{kind}]": what, **{f"{key} = ": said for key, (_, said) in more.items()}}
+    for line in filter(None, tomli_w.dumps({"scenario": {kind: without_null(chosen)}}).split("\n")):
+        # The table's own keys come before those of its arguments, which may be called the same.
+        said = next((remarks.pop(start) for start in remarks if line.startswith(start)), "")
+        yield f"{off}{line}  # {said}" if said else f"{off}{line}"
