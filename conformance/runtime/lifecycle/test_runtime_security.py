@@ -46,7 +46,7 @@ def test_callbacks_validated(runtime: RuntimePeer) -> None:
             runtime.survived(exchange, title)
     result = text("a result")
     runtime.deliver(proper, result)
-    state = runtime.until(brought(proper, result), runtime.timing.deadline)
+    state = runtime.until(brought(proper, result), runtime.timing.settle)
     for title, (wanted, exchange) in sent.items():
         if everywhere(state, wanted) or not state.waits(spoilt[title]):
             runtime.report(taken(title, exchange))

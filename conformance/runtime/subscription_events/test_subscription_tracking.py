@@ -21,13 +21,13 @@ def test_final_event_untracks(runtime: RuntimePeer) -> None:
     booted(runtime, [one, other])
     last = text("the last event")
     exchange = runtime.deliver(one, last, final=True)
-    state = runtime.until(lambda now: not now.waits(one), runtime.timing.deadline)
+    state = runtime.until(lambda now: not now.waits(one), runtime.timing.settle)
     if state.waits(one):
         if not brought(one, last)(state):
             raise Untested("the final event did not arrive (see RTS018)")
         raise Violation(
             "the subscription is no longer tracked",
-            f"it is, {runtime.timing.deadline:g} s after its final event",
+            f"it is, {runtime.timing.settle:g} s after its final event",
             exchange,
             case="tracked after its final event",
             absence=True,
@@ -49,13 +49,13 @@ def test_records_subscriptions(runtime: RuntimePeer) -> None:
     confirmation = text("subscribed")
     exchange = runtime.deliver(call, confirmation, subscription=True)
     there = Waiting(call.thread, call.id, True, call.server)
-    state = runtime.until(lambda now: now.waits(there), runtime.timing.deadline)
+    state = runtime.until(lambda now: now.waits(there), runtime.timing.settle)
     if not state.waits(there):
         if not brought(call, confirmation)(state):
             raise Untested("a result of a kept call did not arrive (see RTS018)")
         raise Violation(
             "the call is among the thread's active subscriptions",
-            f"it is not, {runtime.timing.deadline:g} s after the result that opened it",
+            f"it is not, {runtime.timing.settle:g} s after the result that opened it",
             exchange,
             case="a subscription that begins after the boot",
             absence=True,

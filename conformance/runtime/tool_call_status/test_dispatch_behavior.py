@@ -67,7 +67,7 @@ def judge_concurrency(runtime: RuntimePeer, servers: int, calls: int, slow: floa
     waiting.append(runtime.call(crowd[0], held))
     fast = [call for call in waiting if call.server is not crowd[0]]
     runtime.boot(waiting, status_timeout=slow)
-    if not runtime.servers.until(lambda: crowd[0].open, runtime.timing.idle):
+    if not runtime.servers.until(lambda: crowd[0].open, runtime.timing.settle):
         raise Untested("the runtime did not ask the slow server (see RTS003)")
     try:
         judge_asked(runtime, fast, crowd[0])
@@ -106,7 +106,7 @@ def judge_effect(runtime: RuntimePeer, fast: list[Waiting], slow: ToolServer) ->
     if still(runtime, slow, effect):
         slow_query = [query.exchange for query in slow.queries if query.is_status][:1]
         runtime.patience.until(lambda: not slow.open, runtime.timing.silence)
-        runtime.until(lambda now: any(map(now.pruned, fast)), runtime.timing.deadline)
+        runtime.until(lambda now: any(map(now.pruned, fast)), runtime.timing.settle)
         if effect():
             raise Violation(
                 "answers take effect while one server has not answered yet",
@@ -138,7 +138,7 @@ def test_does_not_block(runtime: RuntimePeer) -> None:
     gate, server, free = Gate(SLOW), runtime.server(), fresh("thread")
     calls = runtime.both(server, alive(True, gate=gate))
     runtime.boot(calls, threads=[free], status_timeout=SLOW / 2)
-    if not runtime.servers.until(lambda: server.open, runtime.timing.idle):
+    if not runtime.servers.until(lambda: server.open, runtime.timing.settle):
         raise Untested("the runtime did not ask the slow server (see RTS003)")
     try:
         judge_message(runtime, server, free, "another thread")
@@ -184,7 +184,7 @@ def test_many_servers_rule(runtime: RuntimePeer) -> None:
     everything = [call for some in calls.values() for call in some]
     runtime.boot(everything, servers=servers)
     runtime.servers.until(
-        lambda: all(len(asked_at(servers, call)) == 3 for call in everything), runtime.timing.idle
+        lambda: all(len(asked_at(servers, call)) == 3 for call in everything), runtime.timing.settle
     )
     state = runtime.settled([])
     if not any(asked_at(servers, call) for call in everything) and not any(map(state.pruned, everything)):

@@ -62,7 +62,7 @@ def judge_names(runtime: RuntimePeer, calls: list[Waiting]) -> None:
     """Each call has a query of its own that names it right."""
     answers = asked(runtime, calls)
     server = calls[0].server
-    runtime.servers.until(lambda: all(names(server, call) for call in calls), runtime.timing.idle)
+    runtime.servers.until(lambda: all(names(server, call) for call in calls), runtime.timing.settle)
     for call, queries in answers:
         if queries and not names(server, call):
             query = queries[0]

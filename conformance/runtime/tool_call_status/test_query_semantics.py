@@ -77,10 +77,10 @@ def judge_dropped(
             case=f"{title}: injected",
         )
     said = runtime.say_beside(call.thread)
-    if not runtime.servers.until(said.done, runtime.timing.deadline):
+    if not runtime.servers.until(said.done, runtime.timing.settle):
         raise Violation(
             "the conversation goes on",
-            f"a message in it was not taken up within {runtime.timing.deadline:g} s after this callback",
+            f"a message in it was not taken up within {runtime.timing.settle:g} s after this callback",
             exchange,
             case=f"{title}: the conversation is stuck",
             absence=True,
@@ -104,14 +104,14 @@ def judge_goes_on(runtime: RuntimePeer, call: Waiting, title: str) -> None:
     exchange = runtime.deliver(call, news)
     state = runtime.until(
         lambda now: brought(call, news)(now) and (call.subscription or not now.waits(call)),
-        runtime.timing.deadline,
+        runtime.timing.settle,
     )
     case = f"{call.what} whose check was answered {title}"
     found = [one for one in state.outcomes(call) if one.text == news]
     if not found:
         raise Violation(
             "what its server delivers reaches the conversation",
-            f"it did not within {runtime.timing.deadline:g} s",
+            f"it did not within {runtime.timing.settle:g} s",
             exchange,
             *runtime.evidence(call, state),
             case=f"{case}: cut off",

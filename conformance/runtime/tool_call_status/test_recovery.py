@@ -33,7 +33,7 @@ def test_asks_on_boot(runtime: RuntimePeer) -> None:
         runtime.report(
             Violation(
                 f"a status check about {call.what} that is {alone}",
-                f"none, {runtime.timing.idle:g} s after the last request to any server",
+                f"none, {runtime.timing.settle:g} s after the last request to any server",
                 case=f"{call.what}, {alone}: not asked about",
                 absence=True,
             )
@@ -115,7 +115,7 @@ def test_once(runtime: RuntimePeer) -> None:
     asked = {call.id: len(runtime.queries(call)) for call in kept}
     runtime.boot_again([call.server for call in [*lost, *kept]])
     after = runtime.until(
-        lambda _: all(len(runtime.queries(call)) > asked[call.id] for call in kept), runtime.timing.idle
+        lambda _: all(len(runtime.queries(call)) > asked[call.id] for call in kept), runtime.timing.settle
     )
     if not all(after.waits(call) for call in kept if before.waits(call)):
         raise Untested(
