@@ -240,9 +240,9 @@ class RuntimePeer(Recorder):
         return self.call_back(call, outcome(call, text, **more))
 
     def survived(self, culprit: Exchange, case: str) -> bool:
-        """Whether a callback was taken or refused; no answer and a 5xx are a finding. That alone judges nothing.
+        """Whether a callback was taken or refused; a 5xx, or no answer, is a finding.
 
-        Raises AdapterSilent if the runtime is gone.
+        That it survived judges nothing by itself. Raises AdapterSilent if the runtime is gone.
         """
         if culprit.status is not None and culprit.status < 500:
             self.state()
