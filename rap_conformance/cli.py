@@ -128,7 +128,7 @@ def run_pytest(arguments: list[str], target: str, *plugins: object) -> int:
 
 
 def _default_config() -> str | None:
-    from rap_conformance.server.config import find_default
+    from rap_conformance.engine.toml_file import find_default
 
     found = find_default(Path())
     return str(found) if found is not None else None

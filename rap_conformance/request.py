@@ -15,6 +15,8 @@ from rap_conformance.engine.inputs import ConfigError
 from rap_conformance.engine.options import EXAMPLES, Options
 from rap_conformance.engine.requirement import Requirement, version
 from rap_conformance.engine.role import Role, Settings
+from rap_conformance.engine.toml_file import Document
+from rap_conformance.engine.toml_file import read as read_toml
 from rap_conformance.protocol.specification import CATALOGUE_VERSION, FIRST_VERSION, catalogue
 from rap_conformance.reporting.attestation import parse_subject
 from rap_conformance.runtime.role import RUNTIME
@@ -58,7 +60,7 @@ def read_request(config: pytest.Config) -> Request:
                     f"--{name.removeprefix('rap_').replace('_', '-')}: names another target than "
                     f"a {role.title}; give one of them"
                 )
-    settings = role.read(given)
+    settings = role.read(given, read_document(given["rap_config"]))
     profile = one_of("--profile", given["rap_profile"], tuple(EXAMPLES))
     level = one_of("--level", given["rap_level"], ("must", "should"))
     selected = tuple(given["rap_requirement"])
@@ -83,6 +85,15 @@ def read_request(config: pytest.Config) -> Request:
         report_dir=None if given["rap_no_report"] else _report_dir(folder),
     )
     return Request(role, settings, options)
+
+
+def read_document(file: str | None) -> Document | None:
+    """The configuration's file, with tables of any role. Raises ConfigError for what none of them knows."""
+    if file is None:
+        return None
+    document = read_toml(Path(file))
+    document.check({name: keys for role in ROLES for name, keys in role.keys.items()})
+    return document
 
 
 def pin_of(value: str | None) -> str | None:

@@ -1,10 +1,11 @@
 """Is every fault caught, by its own requirement and no other? `python -m rap_conformance.detection [NAME…]`.
 
 Certifies the reference server and each mutant of it as a user would (`check
---server-cmd … --config …`), several at a time, and compares what was found
-with what the mutant declares. Anything else is inexact: a requirement missed,
-one accused wrongly, or a verdict other than the reference's own where nothing
-is declared. Exit 1 unless all are exact.
+--server-cmd … --config …`), and the reference runtime and its mutants likewise,
+several at a time, and compares what was found with what the mutant declares.
+Anything else is inexact: a requirement missed, one accused wrongly, or a
+verdict other than the reference's own where nothing is declared. Exit 1 unless
+all are exact.
 """
 
 from __future__ import annotations
@@ -16,16 +17,18 @@ import signal
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-from rap_conformance.detection.runs import (
+from rap_conformance.detection.runs import Job, run_all, warm_up
+from rap_conformance.detection.servers import configuration
+from rap_conformance.detection.subjects import (
     FINDINGS,
-    OPEN_REFERENCE,
     REFERENCE,
-    Job,
+    ROLES,
+    RUNTIME,
+    SERVER,
     Outcome,
     Subject,
-    configuration,
-    run_all,
-    warm_up,
+    reference_subject,
+    subjects,
 )
 from rap_conformance.detection.touched import touched
 from rap_conformance.places import place
@@ -44,23 +47,6 @@ __all__ = [
     "subjects",
     "warm_up",
 ]
-
-
-def reference_subject(*, open: bool = False) -> Subject:
-    """The reference server, which violates nothing."""
-    if open:
-        return Subject(OPEN_REFERENCE, "The reference server.", unjudged={"TCS037": "untested"}, open=True)
-    return Subject(REFERENCE, "The reference server.")
-
-
-def subjects() -> list[Subject]:
-    """Every mutant there is."""
-    from rap_conformance.cli import import_mutants
-
-    return [
-        Subject(name, m.what, frozenset(m.violates), m.unjudged, m.open)
-        for name, m in import_mutants().items()
-    ]
 
 
 def codes(found: Iterable[str]) -> str:
@@ -90,27 +76,28 @@ def certify(
     out: Callable[[str], None] = print,
     hear: Callable[[Outcome], None] = lambda _: None,
 ) -> list[Outcome]:
-    """Run the reference and the subjects, print the table, and give the outcomes that are not exact.
+    """Run the references and the subjects, print the table, and give the outcomes that are not exact.
 
     `hear` is told each outcome.
     """
     warm_up(seed)
-    references = [reference_subject()] if any(not s.open for s in chosen) or not chosen else []
-    references += [reference_subject(open=True)] if any(s.open for s in chosen) else []
+    known = [reference_subject(), reference_subject(open=True), reference_subject(role=RUNTIME)]
+    needed = {subject.reference.name for subject in chosen} or {REFERENCE}
+    references = [each for each in known if each.name in needed]
     out(f"seed {seed}")
     out(f"{'':7} {'mutant':<40} {'expected':<24} {'found':<24} {'first':>5} {'s':>6}")
-    own: dict[bool, Mapping[str, str]] = {}
+    own: dict[str, Mapping[str, str]] = {}
     waiting: list[Outcome] = []
     inexact: list[Outcome] = []
 
     def tell(outcome: Outcome) -> None:
         if not outcome.subject.mutant:
-            own[outcome.subject.open] = outcome.verdicts
+            own[outcome.subject.name] = outcome.verdicts
         waiting.append(outcome)
         hear(outcome)
-        for each in [each for each in waiting if each.subject.open in own]:
+        for each in [each for each in waiting if each.subject.reference.name in own]:
             waiting.remove(each)
-            wrong = each.astray(own[each.subject.open] if each.subject.mutant else None)
+            wrong = each.astray(own[each.subject.reference.name] if each.subject.mutant else None)
             if wrong or each.trouble:
                 inexact.append(each)
             for line in row(each, wrong):
@@ -125,18 +112,26 @@ def certify(
 
 
 def choose(
-    names: Sequence[str], third: bool, touching: Sequence[str], seed: int, most: int | None = None
+    names: Sequence[str],
+    third: bool,
+    touching: Sequence[str],
+    seed: int,
+    most: int | None = None,
+    roles: Sequence[str] = (SERVER,),
 ) -> list[Subject]:
     """The subjects asked for: by name (globs), those that declare a code (globs), a seeded third of the rest.
 
     Those are no more than `most`, the third being cut first. Raises LookupError for a name or code that no
     mutant has.
     """
-    known = subjects()
+    known = subjects(roles)
     picked = {s.name for glob in names for s in known if fnmatch.fnmatchcase(s.name, glob)}
     for glob in names:
         if not fnmatch.filter([s.name for s in known], glob):
-            raise LookupError(f"there is no mutant {glob!r}; `rap-conformance list --mutants` shows them")
+            raise LookupError(
+                f"there is no mutant {glob!r} of a {' or '.join(roles)}; docs/detection.md and "
+                "fixtures/runtimes/mutants have them"
+            )
     for glob in touching:
         found = {s.name for s in known if fnmatch.filter(s.expected, glob)}
         if not found:
@@ -156,41 +151,46 @@ def choose(
 
 def main(given: Sequence[str] | None = None) -> int:
     """The command: 0 if all are exact, 1 if not, 4 for a name that is not there."""
-    parser = argparse.ArgumentParser(prog="python -m rap_conformance.detection", description=__doc__)
-    parser.add_argument("names", nargs="*", metavar="NAME", help="mutants, globs allowed; none: all")
-    parser.add_argument("--all", action="store_true", help="every mutant (what happens without names, too)")
-    parser.add_argument("--third", action="store_true", help="a seeded third of those not chosen otherwise")
-    parser.add_argument(
-        "--touching", action="append", default=[], metavar="CODE", help="mutants that declare CODE"
-    )
-    parser.add_argument(
-        "--since", metavar="REV", help="a seeded third, and those of what differs from this git revision"
-    )
-    parser.add_argument("--at-most", type=int, metavar="N", help="no more than so many, picked by the seed")
-    parser.add_argument("--seed", type=int, default=None, help="repeat a run's generated examples and choice")
-    parser.add_argument("--jobs", type=int, default=3, help="runs at a time (they mostly wait)")
-    parser.add_argument("--write-docs", action="store_true", help="write docs/detection.md if all are exact")
-    options = parser.parse_args(given)
+    options = _parser().parse_args(given)
     seed = options.seed if options.seed is not None else random.SystemRandom().randrange(1, 2**31)
+    roles = ROLES if options.role is None else (options.role,)
     try:
         names, touching = [] if options.all else list(options.names), list(options.touching)
         if options.since:
             codes_touched, names_touched = touched(place("conformance").parent, options.since)
-            declared = {code for s in subjects() for code in s.expected}
+            here = subjects(roles)
+            declared = {code for s in here for code in s.expected}
             print("touched:", codes(codes_touched), "mutants:", codes(names_touched), flush=True)
-            names, touching = names + sorted(names_touched), touching + sorted(codes_touched & declared)
-        chosen = choose(names, options.third or bool(options.since), touching, seed, options.at_most)
+            names += sorted(names_touched & {s.name for s in here})
+            touching += sorted(codes_touched & declared)
+        chosen = choose(names, options.third or bool(options.since), touching, seed, options.at_most, roles)
     except LookupError as error:
         print(f"detection: {error.args[0]}", file=sys.stderr)
         return 4
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     inexact = certify(chosen, seed, max(1, options.jobs), lambda line: print(line, flush=True))
-    if options.write_docs and not inexact and len(chosen) == len(subjects()):
+    if options.write_docs and not inexact and {s.name for s in subjects()} <= {s.name for s in chosen}:
         from rap_conformance.cli import import_mutants
         from rap_conformance.detection.documents import write
 
         write(import_mutants())
     return 1 if inexact else 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m rap_conformance.detection", description=__doc__)
+    add = parser.add_argument
+    add("names", nargs="*", metavar="NAME", help="mutants of either role, globs allowed; none: all")
+    add("--role", choices=ROLES, help="mutants of this role only")
+    add("--all", action="store_true", help="every mutant (what happens without names, too)")
+    add("--third", action="store_true", help="a seeded third of those not chosen otherwise")
+    add("--touching", action="append", default=[], metavar="CODE", help="mutants that declare CODE")
+    add("--since", metavar="REV", help="a seeded third, and those of what differs from this git revision")
+    add("--at-most", type=int, metavar="N", help="no more than so many, picked by the seed")
+    add("--seed", type=int, default=None, help="repeat a run's generated examples and choice")
+    add("--jobs", type=int, default=3, help="runs at a time (they mostly wait)")
+    add("--write-docs", action="store_true", help="write docs/detection.md if all of a server's are exact")
+    return parser
 
 
 if __name__ == "__main__":

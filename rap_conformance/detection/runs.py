@@ -1,149 +1,40 @@
-"""How the harness certifies one server after the other: configuration, child processes, outcomes.
+"""How the harness certifies one peer after the other: child processes and outcomes.
 
-Serves `rap_conformance.detection`. A run is what a user starts as `check --server-cmd … --config …`, in a
-child that is forked once everything is imported and every input generated.
+Serves `rap_conformance.detection`. A run is what a user starts as `check …` or `runtime …`, in a child that
+is forked once everything is imported and every input generated.
 """
 
 from __future__ import annotations
 
 import contextlib
-import fnmatch
 import json
 import os
-import secrets
-import shlex
 import shutil
 import signal
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
 
-import tomli_w
-
+from rap_conformance.detection import runtimes, servers
+from rap_conformance.detection.subjects import RUNTIME, Outcome, Subject
 from rap_conformance.engine.events import Event, Found
 from rap_conformance.network.patience import Patience
 from rap_conformance.places import place
-from rap_conformance.server.embedded import reference_scenarios
 
-REFERENCE = "reference"
-OPEN_REFERENCE = "reference, open"
-PENDING = 2.0
-"""Seconds that the pending call lasts."""
-TIMING = {"grace": 3.0, "race_window": 1.0, "arrival_slack": 0.25}
-REQUEST_TIMEOUT = 4.0
-"""Seconds an answer may take."""
-RATE_LIMIT = 495
-"""Requests of one kind and identity in any 5 s: a flood of 500 meets it, the rest of a run hardly ever."""
 LONGEST = 240.0
 """Seconds after which a run is ended and counted as inexact."""
-FINDINGS = frozenset({"fail", "warn", "advice"})
-QUIET = frozenset({"pass", "not-applicable"})
-
-
-@dataclass(frozen=True)
-class Subject:
-    """A server to certify: a mutant, or the reference (whose name is no mutant's)."""
-
-    name: str
-    what: str
-    expected: frozenset[str] = frozenset()
-    unjudged: Mapping[str, str] = field(default_factory=dict)
-    open: bool = False
-
-    @property
-    def mutant(self) -> bool:
-        """Whether it is a mutant."""
-        return not self.name.startswith(REFERENCE)
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """What a run said. `first` is the number of requests made until the first finding, if there was one."""
-
-    subject: Subject
-    verdicts: Mapping[str, str]
-    reasons: Mapping[str, str] = field(default_factory=dict)
-    first: int | None = None
-    seconds: float = 0.0
-    trouble: str = ""
-
-    @property
-    def found(self) -> frozenset[str]:
-        """The requirements that were found violated."""
-        return frozenset(code for code, verdict in self.verdicts.items() if verdict in FINDINGS)
-
-    def astray(self, reference: Mapping[str, str] | None) -> dict[str, str]:
-        """Every code whose verdict is not the right one, with that verdict; "missing" if there is none.
-
-        Without `reference`, the verdicts on the reference server, this outcome is about that server itself.
-        """
-        own = self.verdicts if reference is None else reference
-        wrong = {}
-        for code in sorted(set(own) | set(self.verdicts) | self.subject.expected):
-            verdict = self.verdicts.get(code, "missing")
-            if code in self.subject.expected:
-                right = verdict in FINDINGS
-            else:
-                allowed = QUIET if reference is None else {own.get(code, "missing")}
-                allowed = allowed | {
-                    v for glob, v in self.subject.unjudged.items() if fnmatch.fnmatchcase(code, glob)
-                }
-                right = verdict in allowed
-            if not right:
-                wrong[code] = verdict
-        return wrong
-
-
-def configuration(subject: Subject, folder: Path) -> str:
-    """The configuration file of a run: like the embedded server's, with shorter times."""
-    tokens = [] if subject.open else [secrets.token_urlsafe(24) for _ in range(2)]
-    words = [sys.executable, "-m", "rap_conformance", "serve", "--host", "127.0.0.1", "--port", "{port}"]
-    words += [
-        "--prefix",
-        "/rap",
-        "--state",
-        str(folder / "state.db"),
-        "--rate-limit",
-        str(RATE_LIMIT),
-    ]
-    for token in tokens:
-        words += ["--token", token]
-    if subject.mutant:
-        words += ["--mutant", subject.name]
-    tables: dict[str, dict[str, Any]] = {
-        "server": {"command": shlex.join(words), "prefix": "/rap", "request_timeout": REQUEST_TIMEOUT},
-        "features": {"status": True, "subscription": True},
-        "timing": TIMING,
-        "scenario": scenarios(),
-    }
-    if tokens:
-        ours, others = ({"Authorization": f"Bearer {token}"} for token in tokens)
-        tables["auth"] = {"headers": ours, "other": {"headers": others}}
-    return tomli_w.dumps(tables)
-
-
-def scenarios() -> dict[str, Any]:
-    """What is invoked; events come every 0.3 s, so that there is time to ask between two."""
-    chosen = reference_scenarios(PENDING)
-    watch = {"interval": 0.3}
-    return {
-        **chosen,
-        "subscription": {"operation": "watch", "arguments": watch, "final_arguments": {**watch, "count": 2}},
-    }
 
 
 def arguments(subject: Subject, folder: Path, seed: int) -> list[str]:
-    """The options of `check` for a run, as pytest takes them."""
+    """The options of a run, as pytest takes them."""
+    ways = runtimes if subject.role == RUNTIME else servers
     config = folder / "run.toml"
-    config.write_text(configuration(subject, folder), "utf-8")
-    options = [f"--rap-config={config}", "--rap-profile=quick", f"--rap-seed={seed}"]
-    options += [f"--rap-report-dir={folder / 'reports'}", "-q"]
-    return [*options, "--rap-no-auth"] if subject.open else options
+    config.write_text(ways.configuration(subject, folder), "utf-8")
+    given = [f"--rap-config={config}", "--rap-profile=quick", f"--rap-seed={seed}"]
+    return [*given, f"--rap-report-dir={folder / 'reports'}", "-q", *ways.options(subject)]
 
 
 def warm_up(seed: int) -> None:
@@ -196,7 +87,7 @@ class Job:
             sys.executable,
             "-m",
             "rap_conformance",
-            "check",
+            "runtime" if subject.role == RUNTIME else "check",
             *(o.replace("--rap-", "--") for o in options),
         ]
         with (self.folder / "output").open("wb") as output:
@@ -216,7 +107,9 @@ class Job:
             os.chdir(self.folder)
             from rap_conformance.cli import run_pytest
 
-            code = run_pytest(options, str(place("conformance") / "server"), FirstFinding(self.folder))
+            role = self.subject.role
+            scenarios = str(place("conformance") / role)
+            code = run_pytest([f"--rap-role={role}", *options], scenarios, FirstFinding(self.folder))
             sys.stdout.flush()
         finally:
             os._exit(code)
@@ -234,7 +127,7 @@ class Job:
         return os.waitpid(self.pid, os.WNOHANG)[0] != 0
 
     def end(self) -> None:
-        """End the run now; it stops its server itself."""
+        """End the run now; it stops its peer itself."""
         with contextlib.suppress(ProcessLookupError, ChildProcessError):
             os.kill(self.pid, signal.SIGTERM)
             if not Patience().until(self._gone, 10.0, every=0.05):

@@ -9,7 +9,13 @@ import tomllib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-WATCHED = ("conformance/requirements", "conformance/server", "fixtures/servers/mutants")
+WATCHED = (
+    "conformance/requirements",
+    "conformance/server",
+    "conformance/runtime",
+    "fixtures/servers/mutants",
+    "fixtures/runtimes/mutants",
+)
 
 
 def touched(root: Path, since: str) -> tuple[set[str], set[str]]:

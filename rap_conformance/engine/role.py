@@ -9,6 +9,7 @@ from typing import Any
 from rap_conformance.engine.options import Options
 from rap_conformance.engine.record import Record, Recorder
 from rap_conformance.engine.session import Session
+from rap_conformance.engine.toml_file import Document, Keys
 
 Given = Mapping[str, Any]
 """What was given on the command line, by the names of the options."""
@@ -31,15 +32,17 @@ class Settings:
 class Role:
     """Who is judged: `name` as the catalogue says it, `folder` where the scenarios are, `title` in words.
 
-    `target` are the options that name a target. `read` checks what was given and raises ConfigError, one
-    line. `begin` starts what a session needs and looks the peer over; it raises Refused if the run cannot be
-    made. `peer` makes the peer as one scenario sees it, of session, record and the number of the attempt.
+    `target` are the options that name a target, `keys` the configuration's tables and keys about this role.
+    `read` checks what was given, and the configuration's file if there is one. Raises ConfigError, one line.
+    `begin` starts what a session needs and looks the peer over; it raises Refused if the run cannot be made.
+    `peer` makes the peer as one scenario sees it, of session, record and the number of the attempt.
     """
 
     name: str
     folder: str
     title: str
     target: tuple[str, ...]
-    read: Callable[[Given], Settings]
+    keys: Keys
+    read: Callable[[Given, Document | None], Settings]
     begin: Callable[[Any], None]
     peer: Callable[[Any, Record, int], Recorder]

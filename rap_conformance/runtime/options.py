@@ -1,4 +1,4 @@
-"""What the command line decides for a run against a runtime."""
+"""What decides over a run against a runtime, from command line and configuration."""
 
 from __future__ import annotations
 
@@ -9,18 +9,17 @@ from dataclasses import dataclass
 class Timing:
     """The deadlines of a run against a runtime; all are seconds.
 
-    `status_timeout`: wished of the runtime for one status check. `silence`: how long it may wait for a silent
-    server if it does not heed the wish. `idle`: how long after its last request it is thought to ask no more.
-    `deadline`: in which a call is pruned after the answer that ends it. `settle`: how long it is watched for
-    pruning more than it should. `prompt`: in which a message is answered if nothing blocks it. `answer`: in
-    which the adapter answers.
+    `status_timeout`: wished of the runtime for one status check. `settle`: how long after its last request it
+    is thought to ask no more, and in which an answer or a callback takes effect. `silence`: how long it may
+    wait for a silent server if it does not heed the wish. `watch`: how long it is watched for giving up more
+    than it should. `prompt`: in which a message is answered if nothing blocks it. `answer`: in which the
+    adapter answers.
     """
 
     status_timeout: float = 1.5
+    settle: float = 8.0
     silence: float = 40.0
-    idle: float = 6.0
-    deadline: float = 8.0
-    settle: float = 0.3
+    watch: float = 0.3
     prompt: float = 1.5
     answer: float = 15.0
 

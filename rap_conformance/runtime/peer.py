@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 from rap_conformance.engine.evidence import Exchange
 from rap_conformance.engine.record import Record, Recorder
-from rap_conformance.engine.scenario import PeerDied, Refused, Violation
+from rap_conformance.engine.scenario import PeerDied, Refused, Untested, Violation
 from rap_conformance.network.acts import Act, Gate, alive, answer
 from rap_conformance.network.toolserver import Query, ToolServer
 from rap_conformance.protocol.messages import JSON, encode, fresh
@@ -21,6 +21,7 @@ from rap_conformance.runtime.session import RuntimeSession
 from rap_conformance.runtime.state import State, Waiting
 
 T = TypeVar("T")
+NOBODY_ASKED = "the runtime asked nobody about anything after its boot (see RTS003)"
 _PATIENT_BOOT = 2.0
 """Seconds after which a boot that has not answered goes on in the background."""
 _LARGE = 0.1
@@ -187,11 +188,20 @@ class RuntimePeer(Recorder):
         seen = -1
         while left and seen != (seen := self._activity()):
             open_now = any(query.ended is None for call in left for query in self._about(call.server, call))
-            wait = self.timing.silence if open_now else self.timing.idle
+            wait = self.timing.silence if open_now else self.timing.settle
             self.servers.until(lambda now=seen: over() or self._activity() != now, wait)  # type: ignore[misc]
             self._booted(0.0)
         over()
         return [call for call in left if not self._about(call.server, call)]
+
+    def asked(self, calls: Sequence[Waiting]) -> list[tuple[Waiting, list[Query]]]:
+        """Boot with these calls, and give each call's requests. Raises Untested if there is none at all."""
+        self.boot(calls)
+        self.wait_for_checks(calls)
+        found = [(call, self.queries(call)) for call in calls]
+        if not any(queries for _, queries in found):
+            raise Untested(NOBODY_ASKED)
+        return found
 
     def _activity(self) -> int:
         return sum(len(server.queries) + server.ended for server in self.servers.all)
@@ -203,9 +213,9 @@ class RuntimePeer(Recorder):
         state = self.until(lambda now: not now.checking, self.timing.silence)
         tells = state.checking is not None
         if gone:
-            limit = self.timing.deadline * (0.4 if tells else 1.0)
+            limit = self.timing.settle * (0.4 if tells else 1.0)
             state = self.until(lambda now: all(now.pruned(call) for call in gone), limit)
-        self.patience.pace(self.timing.settle * (1.0 if tells else 4.0))
+        self.patience.pace(self.timing.watch * (1.0 if tells else 4.0))
         return self.state()
 
     def gate(self, limit: float) -> Gate:
@@ -229,15 +239,19 @@ class RuntimePeer(Recorder):
         """What the tool server would post for a call: its result, or an event of the subscription."""
         return self.call_back(call, outcome(call, text, **more))
 
-    def survived(self, culprit: Exchange, case: str) -> None:
-        """Raises Violation if a callback got no answer or a 5xx, AdapterSilent if the runtime is gone."""
+    def survived(self, culprit: Exchange, case: str) -> bool:
+        """Whether a callback was taken or refused; a 5xx, or no answer, is a finding.
+
+        That it survived judges nothing by itself. Raises AdapterSilent if the runtime is gone.
+        """
         if culprit.status is not None and culprit.status < 500:
             self.state()
-        elif culprit.status is not None or not self.patience.until(self.session.adapter.gone, 1.0):
-            got = f"status {culprit.status}" if culprit.status is not None else f"{culprit.failure}"
-            raise Violation("the callback is taken or refused", got, culprit, case=case)
-        else:
+            return True
+        if culprit.status is None and self.patience.until(self.session.adapter.gone, 1.0):
             raise AdapterSilent("the adapter is gone")
+        got = f"status {culprit.status}" if culprit.status is not None else f"{culprit.failure}"
+        self.report(Violation("the callback is taken or refused", got, culprit, case=case))
+        return False
 
     def say(self, thread: str, text: str = "Are you there?", within: float | None = None) -> Exchange:
         """A message of the user. Raises Refused."""

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from rap_conformance.engine.evidence import Exchange
 from rap_conformance.engine.scenario import Untested
 from rap_conformance.network.toolserver import ToolServer
-from rap_conformance.runtime.peer import RuntimePeer
+from rap_conformance.protocol.reading import strict_json
+from rap_conformance.runtime.peer import NOBODY_ASKED, RuntimePeer
 from rap_conformance.runtime.state import State, Waiting
 from rap_conformance.runtime.vectors import Vector, vectors
 
@@ -52,8 +54,56 @@ def readings(runtime: RuntimePeer) -> Readings:
     """
     found = runtime.session.once(f"readings {runtime.attempt}", lambda: _read(runtime))
     if found is None:
-        raise Untested("the runtime asked nobody about anything after its boot (see RTS003)")
+        raise Untested(NOBODY_ASKED)
     return found
+
+
+def judge_kept(runtime: RuntimePeer, found: Iterable[Reading], what: str) -> None:
+    """None of these is given up. Raises Untested if the runtime asked about none."""
+    for reading in _asked([one for one in found if not one.vector.may_be_pruned], what):
+        runtime.expect(
+            not reading.pruned,
+            f"the call is kept: {reading.vector.why}",
+            "the runtime gave it up",
+            *reading.evidence,
+            case=f"given up after {reading.case}",
+        )
+
+
+def judge_pruned(runtime: RuntimePeer, found: Iterable[Reading], what: str) -> None:
+    """Each of these is given up. Raises Untested if the runtime asked about none."""
+    for reading in _asked([one for one in found if not one.vector.may_be_kept], what):
+        runtime.expect(
+            reading.pruned,
+            f"the call is given up: {reading.vector.why}",
+            "the runtime still waits for it",
+            *reading.evidence,
+            case=f"kept after {reading.case}",
+            absence=True,
+        )
+
+
+def _asked(found: list[Reading], what: str) -> list[Reading]:
+    asked = [reading for reading in found if reading.asked]
+    if not asked:
+        raise Untested(f"the runtime never got {what}, since it asked about none of these calls (see RTS003)")
+    return asked
+
+
+def may_say_false(reading: Reading) -> bool:
+    """Whether some reader finds `alive: false` in the answer."""
+    return reading.vector.name.startswith("alive-false")
+
+
+def plainly_false(reading: Reading) -> bool:
+    """Whether every reader does."""
+    vector = reading.vector
+    if not may_say_false(reading) or dict(vector.headers) != {"Content-Type": "application/json"}:
+        return False
+    try:
+        return bool(strict_json(vector.body) == {"alive": False})
+    except ValueError:
+        return False
 
 
 def _read(runtime: RuntimePeer) -> Readings | None:
@@ -70,7 +120,7 @@ def _read(runtime: RuntimePeer) -> Readings | None:
     state = runtime.settled(everything, gone)
     lost = [call for call in everything if state.pruned(call)]
     if not all(state.outcomes(call) for call in lost):
-        told = runtime.timing.deadline
+        told = runtime.timing.settle
         state = runtime.until(lambda now: all(now.outcomes(c) or now.elsewhere(c) for c in lost), told)
     if not any(runtime.queries(call) for call in everything):
         return None

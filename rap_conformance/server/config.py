@@ -13,7 +13,6 @@ import importlib.util
 import json
 import re
 import ssl
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -32,6 +31,7 @@ from rap_conformance.engine.inputs import (
     parse_hostport,
     plain,
 )
+from rap_conformance.engine.toml_file import FILE_NAME, Document, Keys, find_default, read
 from rap_conformance.engine.toml_table import Table
 from rap_conformance.protocol.specification import DEFAULT_REVISION, REVISIONS
 
@@ -58,17 +58,12 @@ __all__ = [
     "redacted",
 ]
 
-FILE_NAME = "rap-conformance.toml"
 FEATURES = ("status", "subscription", "choice", "oauth", "view", "migration")
 SCENARIOS = ("quick", "pending", "subscription", "choice", "oauth", "view")
-_LARGEST_FILE = 1 << 20  # bytes
 _IDENTITY = ("headers", "client_cert", "client_key", "ca_bundle", "sigv4")
 _CALL = ("operation", "arguments")
 _MORE = {"pending": ("seconds",), "subscription": ("final_arguments", "trigger")}
 _PREFIX = "a path such as /rap"
-_OUR_TABLE = re.compile(
-    rb"""^\s*\[\s*["']?tool["']?\s*\.\s*["']?rap-conformance["']?\s*[\].]""", re.MULTILINE
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,6 +208,22 @@ class Config:
         return tuple(sorted((value for value in values if len(value) >= 4), key=lambda v: (-len(v), v)))
 
 
+def _fields(of: type[ServerConfig] | type[Timing]) -> Keys:
+    return dict.fromkeys(each.name for each in dataclasses.fields(of))
+
+
+KEYS: Keys = {
+    "server": _fields(ServerConfig),
+    "features": dict.fromkeys(FEATURES),
+    "auth": {**dict.fromkeys((*_IDENTITY, "origins")), "other": dict.fromkeys(_IDENTITY)},
+    "timing": _fields(Timing),
+    "scenario": {name: dict.fromkeys((*_CALL, "setup", *_MORE.get(name, ()))) for name in SCENARIOS},
+}
+"""What a file may say about a server."""
+_OTHERS = ("runtime",)
+"""Tables of other roles in the same file."""
+
+
 def _server(table: Table) -> ServerConfig:
     url, command = table.data.get("url"), table.text("command", "a command line")
     if url is not None:
@@ -347,74 +358,34 @@ def parse(data: object, origin: str, folder: Path = Path()) -> Config:
     `origin` is how messages name it, `folder` where relative paths in it
     start. Raises ConfigError.
     """
-    root = Table(data, "", plain(origin), ("server", "features", "auth", "timing", "scenario"))
-    features = root.table("features", FEATURES)
-    timing = _timing(root.table("timing", [each.name for each in dataclasses.fields(Timing)]))
-    scenarios = root.table("scenario", SCENARIOS)
+    root = Table(data, "", plain(origin), (*KEYS, *_OTHERS))
+
+    def table(of: Table, keys: Keys, name: str, *, shy: bool = False) -> Table:
+        return of.table(name, tuple(keys[name] or ()), shy=shy)
+
+    features = table(root, KEYS, "features")
+    timing = _timing(table(root, KEYS, "timing"))
+    scenarios = table(root, KEYS, "scenario")
     return Config(
-        server=_server(root.table("server", [each.name for each in dataclasses.fields(ServerConfig)])),
+        server=_server(table(root, KEYS, "server")),
         features={name: features.flag(name) for name in features.data},
-        auth=_identities(root.table("auth", (*_IDENTITY, "origins", "other"), shy=True), folder),
+        auth=_identities(table(root, KEYS, "auth", shy=True), folder),
         timing=timing,
         scenarios={
-            name: _scenario(
-                scenarios.table(name, (*_CALL, "setup", *_MORE.get(name, ()))), timing.arrival_slack
-            )
+            name: _scenario(table(scenarios, KEYS["scenario"] or {}, name), timing.arrival_slack)
             for name in scenarios.data
         },
     )
 
 
+def from_document(document: Document) -> Config:
+    """The configuration in a file's document. Raises ConfigError."""
+    return parse(document.data, document.origin, document.folder)
+
+
 def load_file(path: Path) -> Config:
-    """The configuration in a TOML file, in a pyproject.toml under [tool.rap-conformance].
-
-    Raises ConfigError, also for a file that is absent, unreadable, over 1 MiB or not TOML.
-    """
-    name = plain(str(path))
-    try:
-        with path.open("rb") as file:
-            content = file.read(_LARGEST_FILE + 1)
-    except (OSError, ValueError) as error:
-        raise ConfigError(f"{name}: cannot be read ({getattr(error, 'strerror', None) or error})") from error
-    if len(content) > _LARGEST_FILE:
-        raise ConfigError(f"{name}: is larger than {_LARGEST_FILE} bytes; allowed: a TOML file")
-    try:
-        data: object = tomllib.loads(content.decode("utf-8"))
-    except UnicodeDecodeError as error:
-        raise ConfigError(f"{name}: is not UTF-8 (at byte {error.start}); allowed: a TOML file") from error
-    except tomllib.TOMLDecodeError as error:
-        raise ConfigError(f"{name}: is not TOML: {plain(str(error))}") from error
-    except (ValueError, RecursionError) as error:
-        raise ConfigError(
-            f"{name}: holds what is too long or nested too deeply; allowed: a TOML file"
-        ) from error
-    if path.name == "pyproject.toml":
-        tool = data.get("tool") if isinstance(data, dict) else None
-        if not isinstance(tool, dict) or "rap-conformance" not in tool:
-            raise ConfigError(
-                f"{name}: tool.rap-conformance: is missing; allowed: a table with the configuration"
-            )
-        return parse(tool["rap-conformance"], f"{path} [tool.rap-conformance]", path.parent)
-    return parse(data, str(path), path.parent)
-
-
-def find_default(folder: Path) -> Path | None:
-    """The file that `check` takes unasked: rap-conformance.toml, else a pyproject.toml with our table.
-
-    A pyproject.toml that is not TOML counts only if it seems to hold our table.
-    """
-    if (folder / FILE_NAME).exists():
-        return folder / FILE_NAME
-    path = folder / "pyproject.toml"
-    try:
-        content = path.read_bytes()
-    except OSError:
-        return None
-    try:
-        tool = tomllib.loads(content.decode("utf-8")).get("tool")
-    except (ValueError, RecursionError):
-        return path if _OUR_TABLE.search(content) else None
-    return path if isinstance(tool, dict) and "rap-conformance" in tool else None
+    """The configuration in a file. Raises ConfigError, also for a file that cannot be read."""
+    return from_document(read(path))
 
 
 def redacted(config: Config) -> tuple[tuple[str, str], ...]:

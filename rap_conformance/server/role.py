@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import ipaddress
-from pathlib import Path
 from urllib.parse import urlsplit
 
 from rap_conformance.engine.inputs import ConfigError, check_url, parse_auth_header, parse_hostport
 from rap_conformance.engine.role import Given, Role, Settings
+from rap_conformance.engine.toml_file import Document
 from rap_conformance.places import in_checkout
-from rap_conformance.server.config import Config, load_file
+from rap_conformance.server.config import KEYS, Config, from_document
 from rap_conformance.server.embedded import embedded_config
 from rap_conformance.server.options import INVOKE, ServerOptions
 from rap_conformance.server.peer import Peer
@@ -17,9 +17,9 @@ from rap_conformance.server.preflight import begin
 from rap_conformance.server.session import ServerSession
 
 
-def read(given: Given) -> Settings:
+def read(given: Given, document: Document | None) -> Settings:
     """Check what was given. Raises ConfigError, one line."""
-    config, embedded = _target(given)
+    config, embedded = _target(given, document)
     headers = [parse_auth_header(text) for text in given["rap_auth_header"]]
     if headers or given["rap_no_auth"]:
         config = config.with_auth(headers, none=given["rap_no_auth"])
@@ -40,10 +40,10 @@ def read(given: Given) -> Settings:
     )
 
 
-def _target(given: Given) -> tuple[Config, bool]:
+def _target(given: Given, document: Document | None) -> tuple[Config, bool]:
     """The configuration with its target, and whether that is the embedded server."""
-    url, command, file = (given[f"rap_{name}"] for name in ("server_url", "server_cmd", "config"))
-    config = load_file(Path(file)) if file is not None else Config()
+    url, command = given["rap_server_url"], given["rap_server_cmd"]
+    config = from_document(document) if document is not None else Config()
     if url is not None or command is not None:
         config = config.with_target(url=url, command=command)
     if config.server.url is not None or config.server.command is not None:
@@ -52,7 +52,7 @@ def _target(given: Given) -> tuple[Config, bool]:
         raise ConfigError(
             "no target: give --server-url URL or --server-cmd CMD, or server.url in a --config file"
         )
-    if file is not None:
+    if document is not None:
         raise ConfigError(
             "--config: it names no target; give server.url or server.command in it, or --server-url"
         )
@@ -75,6 +75,7 @@ SERVER = Role(
     folder="server",
     title="tool server",
     target=("rap_server_url", "rap_server_cmd"),
+    keys=KEYS,
     read=read,
     begin=begin,
     peer=Peer,

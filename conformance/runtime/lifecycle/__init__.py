@@ -1,0 +1,1 @@
+"""Page "Protocol Lifecycle": what a runtime owes to it."""

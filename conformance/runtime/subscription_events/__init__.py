@@ -1,0 +1,1 @@
+"""Page "Subscription Events": what a runtime owes to it."""

@@ -1,0 +1,1 @@
+"""Page "Tool Call Status Check": what a runtime owes to it."""

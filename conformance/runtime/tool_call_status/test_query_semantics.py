@@ -1,23 +1,58 @@
-"""What still arrives after a boot: for what was given up, and for what was kept.
+"""What is alive is kept; what still comes for calls that were given up does no harm.
 
-Specification: "Tool Call Status Check", section "Query Semantics"; "Tool Result", sections "Routing" and
-"Response"; "Subscription Events"; "Protocol Lifecycle", section "Runtime Security".
+Specification: "Tool Call Status Check", section "Query Semantics".
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from rap_conformance.engine.controls import Positive
-from rap_conformance.engine.scenario import Violation, scenario
-from rap_conformance.network.acts import alive, answer
+from rap_conformance.engine.controls import Control, Positive
+from rap_conformance.engine.scenario import Untested, Violation, scenario
+from rap_conformance.network.acts import alive
 from rap_conformance.protocol.messages import fresh
-from rap_conformance.runtime.calling_back import booted, brought, control, everywhere, text
+from rap_conformance.protocol.reading import Liveness
+from rap_conformance.runtime.calling_back import booted, control, everywhere, text
 from rap_conformance.runtime.peer import RuntimePeer, outcome
+from rap_conformance.runtime.readings import judge_kept, readings
 from rap_conformance.runtime.state import EVENT, RESULT, Waiting
 
+Callback = tuple[str, Waiting, dict[str, Any]]
+"""A name that stays, the call at whose address it arrives, and the message."""
 
-@scenario("RTS012", control=Positive("the runtime has to ask before anything is judged"))
+
+@scenario("RTS007", control=Positive("only calls whose server was asked are judged"))
+def test_keeps_alive_calls(runtime: RuntimePeer) -> None:
+    """What its server calls alive is kept, however that is written, and whatever others share its id."""
+    found = readings(runtime).where(status=2, failed=False)
+    judge_kept(runtime, [one for one in found if one.vector.liveness is Liveness.ALIVE], "`alive: true`")
+    with runtime.part("a lost call of the same id in another thread"):
+        for subscription in (False, True):
+            judge_namesakes(runtime, subscription)
+
+
+def judge_namesakes(runtime: RuntimePeer, subscription: bool) -> None:
+    """Two calls of one id in two threads, of which one is lost."""
+    shared, lost = fresh(), runtime.server()
+    one = runtime.call(
+        runtime.server(), alive(True), thread=fresh("thread"), id=shared, subscription=subscription
+    )
+    two = runtime.call(lost, thread=fresh("thread"), id=shared, subscription=subscription)
+    runtime.boot([one, two])
+    state = runtime.settled([one, two], [two])
+    if not one.server.queries:
+        raise Untested("the runtime did not ask about the call (see RTS003)")
+    runtime.expect(
+        not state.pruned(one),
+        "the call is kept: its server says that it is alive",
+        "the runtime gave it up, as one of the same id in another thread",
+        *[query.exchange for query in one.server.queries[-1:]],
+        state.exchange,
+        case=f"{one.what} given up with its namesake",
+    )
+
+
+@scenario("RTS012", control=Control("an event of an active subscription, behind each of these callbacks"))
 def test_tolerates_late_callbacks(runtime: RuntimePeer) -> None:
     """What comes for given-up, unknown or ended calls is dropped, and nothing comes to harm."""
     lost, active = runtime.prunable(), runtime.call(runtime.server(), alive(True), subscription=True)
@@ -26,16 +61,28 @@ def test_tolerates_late_callbacks(runtime: RuntimePeer) -> None:
     state = booted(runtime, [active, ending, pending], lost)
     given_up = [call for call in lost if state.pruned(call)]
     if not given_up:
-        runtime.record.missing.append("late callbacks: the runtime gave nothing up (see RTS008 and RTS009)")
+        with runtime.part("late callbacks"):
+            raise Untested("the runtime gave nothing up (see RTS008 and RTS009)")
     runtime.deliver(ending, text("the last event"), final=True)
+    control(runtime, active)
+    for callback in (*late(given_up), *strange(pending, active, ending)):
+        with runtime.part(callback[0]):
+            judge_dropped(runtime, callback, active)
+
+
+def late(given_up: list[Waiting]) -> list[Callback]:
+    """What comes for calls that were given up."""
+    return [
+        (f"late for {call.what} that was given up", call, outcome(call, text("late"))) for call in given_up
+    ]
+
+
+def strange(pending: Waiting, active: Waiting, ending: Waiting) -> list[Callback]:
+    """What comes for calls that the runtime does not know, or not there, or not any more."""
     nobody = Waiting(fresh("thread"), fresh(), False, pending.server)
-    strangers: list[tuple[str, Waiting, dict[str, Any]]] = []
-    for call in given_up:
-        late = outcome(call, text("late"))
-        strangers.append((f"late for {call.what} that was given up", call, late))
     result = {"type": RESULT, "group_id": pending.thread, "id": pending.id}
     event = {"type": EVENT, "group_id": active.thread, "tool_call_id": active.id}
-    strangers += [
+    return [
         ("a result of an unknown call", pending, {**result, "id": nobody.id, "text": text("unknown")}),
         ("a result in an unknown thread", pending, outcome(nobody, text("unknown"))),
         (
@@ -56,18 +103,14 @@ def test_tolerates_late_callbacks(runtime: RuntimePeer) -> None:
             {**result, "group_id": active.thread, "id": active.id, "text": text("two")},
         ),
     ]
-    control(runtime, active)
-    for title, call, message in strangers:
-        with runtime.part(title):
-            judge_dropped(runtime, title, call, message, active)
 
 
-def judge_dropped(
-    runtime: RuntimePeer, title: str, call: Waiting, message: dict[str, Any], active: Waiting
-) -> None:
+def judge_dropped(runtime: RuntimePeer, callback: Callback, active: Waiting) -> None:
     """One callback that matches nothing, a proper one behind it, and the conversation."""
+    title, call, message = callback
     exchange = runtime.call_back(call, message)
-    runtime.survived(exchange, title)
+    if not runtime.survived(exchange, title):
+        return
     state = control(runtime, active)
     if threads := everywhere(state, message["text"]):
         raise Violation(
@@ -77,50 +120,12 @@ def judge_dropped(
             case=f"{title}: injected",
         )
     said = runtime.say_beside(call.thread)
-    if not runtime.servers.until(said.done, runtime.timing.deadline):
-        raise Violation(
-            "the conversation goes on",
-            f"a message in it was not taken up within {runtime.timing.deadline:g} s after this callback",
-            exchange,
-            case=f"{title}: the conversation is stuck",
-            absence=True,
-        )
-    said.result()
-
-
-@scenario("RTS018", control=Positive("the runtime has to ask before anything is judged"))
-def test_kept_calls_go_on(runtime: RuntimePeer) -> None:
-    """What was kept, alive or unknown, still takes its result or its events."""
-    for title, act in (("alive", alive(True)), ("unknown", answer(503))):
-        for subscription in (False, True):
-            with runtime.part(f"{'a subscription' if subscription else 'a pending call'}, {title}"):
-                judge_goes_on(runtime, runtime.call(runtime.server(), act, subscription=subscription), title)
-
-
-def judge_goes_on(runtime: RuntimePeer, call: Waiting, title: str) -> None:
-    """One kept call: its outcome arrives once, as what it is."""
-    booted(runtime, [call])
-    news = text("news")
-    exchange = runtime.deliver(call, news)
-    state = runtime.until(
-        lambda now: brought(call, news)(now) and (call.subscription or not now.waits(call)),
-        runtime.timing.deadline,
-    )
-    case = f"{call.what} whose check was answered {title}"
-    found = [one for one in state.outcomes(call) if one.text == news]
-    if not found:
-        raise Violation(
-            "what its server delivers reaches the conversation",
-            f"it did not within {runtime.timing.deadline:g} s",
-            exchange,
-            *runtime.evidence(call, state),
-            case=f"{case}: cut off",
-            absence=True,
-        )
-    if found[0].kind != (EVENT if call.subscription else RESULT):
-        raise Violation(
-            "an event or a result, as it came", f"a {found[0].kind}", exchange, case=f"{case}: changed"
-        )
-    if state.waits(call) is not call.subscription:
-        expected = "the subscription stays" if call.subscription else "the call is over"
-        raise Violation(expected, "the opposite", exchange, case=f"{case}: tracking is wrong", absence=True)
+    if runtime.expect(
+        runtime.servers.until(said.done, runtime.timing.settle),
+        "the conversation goes on",
+        f"a message in it was not taken up within {runtime.timing.settle:g} s after this callback",
+        exchange,
+        case=f"{title}: the conversation is stuck",
+        absence=True,
+    ):
+        said.result()

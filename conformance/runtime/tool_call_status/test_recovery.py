@@ -1,21 +1,20 @@
-"""Whom the runtime asks after a boot, where, and by which names.
+"""After a boot: about what a runtime asks, what it gives up, and what the conversation hears of it.
 
-Specification: "Tool Call Status Check", sections "Request", "Fields", "Recovery After Runtime Restart" and
-"Dispatch Behavior".
+Specification: "Tool Call Status Check", section "Recovery After Runtime Restart".
 """
 
 from __future__ import annotations
 
-from rap_conformance.engine.controls import Positive
+from rap_conformance.engine.controls import Control, Positive
 from rap_conformance.engine.scenario import Untested, Violation, scenario
 from rap_conformance.network.acts import alive
 from rap_conformance.protocol.messages import fresh
 from rap_conformance.runtime.peer import RuntimePeer
-from rap_conformance.runtime.readings import readings
+from rap_conformance.runtime.readings import judge_pruned, plainly_false, readings
 from rap_conformance.runtime.state import EVENT, RESULT, State, Waiting
 
 
-@scenario("RTS003", control=Positive("the runtime has to ask before anything is judged"))
+@scenario("RTS003", control=Positive("each call has to be asked about"))
 def test_asks_on_boot(runtime: RuntimePeer) -> None:
     """At least one check for every pending call and every active subscription, in whatever threads."""
     servers = [runtime.server() for _ in range(3)]
@@ -28,16 +27,22 @@ def test_asks_on_boot(runtime: RuntimePeer) -> None:
     ]
     calls += [call for server in servers for call in runtime.both(server, alive(True))]
     runtime.boot(calls)
-    for call in runtime.wait_for_checks(calls):
+    missing = runtime.wait_for_checks(calls)
+    for call in calls:
         alone = "the only thing in its thread" if call.alone else "one of several things in its thread"
-        runtime.report(
-            Violation(
-                f"a status check about {call.what} that is {alone}",
-                f"none, {runtime.timing.idle:g} s after the last request to any server",
-                case=f"{call.what}, {alone}: not asked about",
-                absence=True,
-            )
+        runtime.expect(
+            call not in missing,
+            f"a status check about {call.what} that is {alone}",
+            f"none, {runtime.timing.settle:g} s after the last request to any server",
+            case=f"{call.what}, {alone}: not asked about",
+            absence=True,
         )
+
+
+@scenario("RTS008", control=Positive("a call has to be given up"))
+def test_prunes_gone(runtime: RuntimePeer) -> None:
+    """`alive: false` ends the waiting."""
+    judge_pruned(runtime, [one for one in readings(runtime).all if plainly_false(one)], "`alive: false`")
 
 
 def pruned(runtime: RuntimePeer, *, subscription: bool) -> tuple[State, list[Waiting]]:
@@ -50,7 +55,7 @@ def pruned(runtime: RuntimePeer, *, subscription: bool) -> tuple[State, list[Wai
 
 
 def judge_told(runtime: RuntimePeer, state: State, call: Waiting, what: str) -> None:
-    """Exactly one thing was injected, in the right thread, and a model can read it."""
+    """Exactly one thing was injected, in the right thread, and a model can read it. Raises Violation."""
     told = state.outcomes(call)
     shown = runtime.evidence(call, state)
     if state.elsewhere(call):
@@ -69,40 +74,48 @@ def judge_told(runtime: RuntimePeer, state: State, call: Waiting, what: str) -> 
         raise Violation(expected, "an empty text", *shown, case=f"{what}: says nothing")
 
 
-@scenario("RTS010", control=Positive("the runtime has to ask before anything is judged"))
+@scenario("RTS010", control=Positive("something has to be injected"))
 def test_synthetic_result(runtime: RuntimePeer) -> None:
     """A pending call that was given up gets one failed result, in its own thread."""
     state, calls = pruned(runtime, subscription=False)
     for call in calls:
         judge_told(runtime, state, call, "failed result")
-        if (kind := state.outcomes(call)[0].kind) != RESULT:
-            shown = runtime.evidence(call, state)
-            raise Violation("a tool result", f"a {kind}", *shown, case="failed result: of another kind")
+        kind = state.outcomes(call)[0].kind
+        if not runtime.expect(
+            kind == RESULT,
+            "a tool result",
+            f"a {kind}",
+            *runtime.evidence(call, state),
+            case="failed result: of another kind",
+        ):
+            return
 
 
-@scenario("RTS011", control=Positive("the runtime has to ask before anything is judged"))
+@scenario("RTS011", control=Positive("something has to be injected"))
 def test_synthetic_final_event(runtime: RuntimePeer) -> None:
     """A subscription that was given up gets one final event, and is tracked no more."""
     state, calls = pruned(runtime, subscription=True)
     for call in calls:
         judge_told(runtime, state, call, "final event")
         told, shown = state.outcomes(call)[0], runtime.evidence(call, state)
-        if told.kind != EVENT or not told.final:
-            actual = f"a {told.kind}, {'final' if told.final else 'not final'}"
-            raise Violation(
-                "a subscription event that is final", actual, *shown, case="final event: not final"
-            )
-        if state.waits(call):
-            raise Violation(
-                "the subscription is no longer tracked",
-                "it is",
-                *shown,
-                case="final event: the subscription stays tracked",
-                absence=True,
-            )
+        if not runtime.expect(
+            told.kind == EVENT and told.final,
+            "a subscription event that is final",
+            f"a {told.kind}, {'final' if told.final else 'not final'}",
+            *shown,
+            case="final event: not final",
+        ) or not runtime.expect(
+            not state.waits(call),
+            "the subscription is no longer tracked",
+            "it is",
+            *shown,
+            case="final event: the subscription stays tracked",
+            absence=True,
+        ):
+            return
 
 
-@scenario("RTS016", control=Positive("the runtime has to ask before anything is judged"))
+@scenario("RTS016", control=Control("a second boot, after which what was kept is asked about again"))
 def test_once(runtime: RuntimePeer) -> None:
     """A second boot on the same state gives nothing up a second time."""
     lost = runtime.prunable()
@@ -114,19 +127,24 @@ def test_once(runtime: RuntimePeer) -> None:
         raise Untested("the runtime gave nothing up (see RTS008 and RTS009)")
     asked = {call.id: len(runtime.queries(call)) for call in kept}
     runtime.boot_again([call.server for call in [*lost, *kept]])
-    after = runtime.until(
-        lambda _: all(len(runtime.queries(call)) > asked[call.id] for call in kept), runtime.timing.idle
+
+    def asked_again(call: Waiting) -> bool:
+        return len(runtime.queries(call)) > asked[call.id]
+
+    after = runtime.until(lambda _: all(map(asked_again, kept)), runtime.timing.settle)
+    runtime.controlled(
+        all(after.waits(call) for call in kept if before.waits(call)),
+        "what the runtime waited for did not survive a shutdown, so a second boot shows nothing",
     )
-    if not all(after.waits(call) for call in kept if before.waits(call)):
-        raise Untested(
-            "what the runtime waited for did not survive a shutdown, so a second boot shows nothing"
-        )
+    runtime.controlled(
+        any(map(asked_again, kept)), "a second boot does not ask about what was kept (see RTS003)"
+    )
     after = runtime.settled([*lost, *kept])
     for call in given_up:
-        if len(after.outcomes(call)) > max(1, len(before.outcomes(call))):
-            raise Violation(
-                "nothing more is injected for what was given up before",
-                f"{len(after.outcomes(call))} injections for {call.what}",
-                *runtime.evidence(call, after),
-                case=f"{call.what} is given up again",
-            )
+        runtime.expect(
+            len(after.outcomes(call)) <= max(1, len(before.outcomes(call))),
+            "nothing more is injected for what was given up before",
+            f"{len(after.outcomes(call))} injections for {call.what}",
+            *runtime.evidence(call, after),
+            case=f"{call.what} is given up again",
+        )

@@ -1,21 +1,22 @@
-"""Whom the runtime asks after a boot, where, and by which names.
+"""Where a runtime asks, and how.
 
-Specification: "Tool Call Status Check", sections "Request", "Fields", "Recovery After Runtime Restart" and
-"Dispatch Behavior".
+Specification: "Tool Call Status Check", section "Request".
 """
 
 from __future__ import annotations
 
 from rap_conformance.engine.controls import Positive
-from rap_conformance.engine.scenario import Untested, Violation, scenario
+from rap_conformance.engine.scenario import Violation, scenario
 from rap_conformance.network.acts import alive, answer
 from rap_conformance.network.toolserver import STATUS_PATH, Query
 from rap_conformance.protocol.reading import strict_json
 from rap_conformance.runtime.peer import RuntimePeer
 from rap_conformance.runtime.state import Waiting
 
+REDIRECTS = (301, 302, 303, 307, 308)
 
-@scenario("RTS001", control=Positive("the runtime has to ask before anything is judged"))
+
+@scenario("RTS001", control=Positive("requests have to come before their form can be right"))
 def test_posts_json(runtime: RuntimePeer) -> None:
     """A POST of JSON to the status endpoint below the base URL, whatever the base URL looks like."""
     for title, how in (
@@ -25,15 +26,16 @@ def test_posts_json(runtime: RuntimePeer) -> None:
     ):
         with runtime.part(title):
             server = runtime.server(**how)
-            for _, queries in asked(runtime, runtime.both(server, alive(True))):
+            for _, queries in runtime.asked(runtime.both(server, alive(True))):
                 for query in queries:
                     judge_request(query, title)
+                    runtime.judged()
     with runtime.part("redirects"):
         judge_redirects(runtime)
 
 
 def judge_request(query: Query, case: str) -> None:
-    """One status check, as to its form."""
+    """One status check, as to its form. Raises Violation for the first thing that is wrong with it."""
     request, wanted = query.request, query.server.prefix + STATUS_PATH
 
     def departs(expected: str, actual: str, what: str) -> Violation:
@@ -56,33 +58,29 @@ def judge_request(query: Query, case: str) -> None:
 
 def judge_redirects(runtime: RuntimePeer) -> None:
     """Who follows a redirect still POSTs the same; not to follow is right, too."""
-    server, calls = runtime.server(), []
-    for status in (301, 302, 303, 307, 308):
-        path = f"/moved/{status}"
+    server, calls = runtime.server(), dict[int, Waiting]()
+    for status in REDIRECTS:
+        path = moved_to(status)
         server.elsewhere[path] = alive(True)
-        calls.append(runtime.call(server, answer(status, headers=(("Location", path),))))
-    asked(runtime, calls)
-    runtime.settled(calls)
-    for query in server.queries:
-        if not query.request.path.startswith("/moved/"):
-            continue
-        moved = query.request.path.rpartition("/")[2]
-        if query.request.method != "POST" or not query.request.body:
+        calls[status] = runtime.call(server, answer(status, headers=(("Location", path),)))
+    found = runtime.asked([*calls.values()])
+    runtime.settled([*calls.values()])
+    for status, (_, queries) in zip(calls, found, strict=True):
+        followed = [query for query in server.queries if query.request.path == moved_to(status)]
+        wrong = [query for query in followed if query.request.method != "POST" or not query.request.body]
+        for query in wrong:
             runtime.report(
                 Violation(
                     "the check is not redirected, or stays a POST with its body",
                     f"a {ascii(query.request.method)[1:-1]} with {len(query.request.body)} bytes",
                     query.exchange,
-                    case=f"after a {moved}: no POST any more",
+                    case=f"after a {status}: no POST any more",
                 )
             )
+        if queries and not wrong:
+            runtime.judged()
 
 
-def asked(runtime: RuntimePeer, calls: list[Waiting]) -> list[tuple[Waiting, list[Query]]]:
-    """Boot, and give each call's requests. Raises Untested if there is none at all."""
-    runtime.boot(calls)
-    runtime.wait_for_checks(calls)
-    found = [(call, runtime.queries(call)) for call in calls]
-    if not any(queries for _, queries in found):
-        raise Untested("the runtime asked nobody about anything after its boot (see RTS003)")
-    return found
+def moved_to(status: int) -> str:
+    """Where a redirect leads."""
+    return f"/moved/{status}"

@@ -1,56 +1,30 @@
-"""How the runtime reads answers: every vector of fixtures/payloads/liveness.json is one, all in one boot.
+"""How a runtime reads answers that do not say `alive: true`, and what became of calls that it kept.
 
-Specification: "Tool Call Status Check", sections "Query Semantics" and "Runtime Error Semantics". Where it is
+Every vector of fixtures/payloads/liveness.json is an answer, all in one boot. Where the specification is
 silent, no reading is a finding.
+
+Specification: "Tool Call Status Check", section "Runtime Error Semantics".
 """
 
 from __future__ import annotations
 
 from rap_conformance.engine.controls import Positive
 from rap_conformance.engine.scenario import Untested, Violation, scenario
-from rap_conformance.network.acts import alive
-from rap_conformance.protocol.messages import fresh
-from rap_conformance.protocol.reading import Liveness, strict_json
+from rap_conformance.network.acts import alive, answer
+from rap_conformance.protocol.reading import Liveness
+from rap_conformance.runtime.calling_back import booted, brought, text
 from rap_conformance.runtime.peer import RuntimePeer
-from rap_conformance.runtime.readings import Reading, readings
+from rap_conformance.runtime.readings import (
+    judge_kept,
+    judge_pruned,
+    may_say_false,
+    plainly_false,
+    readings,
+)
+from rap_conformance.runtime.state import EVENT, RESULT, Waiting
 
 
-def judge_kept(runtime: RuntimePeer, found: list[Reading], what: str) -> None:
-    """None of these is given up. Raises Untested if the runtime asked about none."""
-    asked = [reading for reading in found if reading.asked]
-    if not asked:
-        raise Untested(f"the runtime never got {what}, since it asked about none of these calls (see RTS003)")
-    for reading in asked:
-        if reading.pruned and not reading.vector.may_be_pruned:
-            runtime.report(
-                Violation(
-                    f"the call is kept: {reading.vector.why}",
-                    "the runtime gave it up",
-                    *reading.evidence,
-                    case=f"given up after {reading.case}",
-                )
-            )
-
-
-def judge_pruned(runtime: RuntimePeer, found: list[Reading], what: str) -> None:
-    """Each of these is given up. Raises Untested if the runtime asked about none."""
-    asked = [reading for reading in found if reading.asked]
-    if not asked:
-        raise Untested(f"the runtime never got {what}, since it asked about none of these calls (see RTS003)")
-    for reading in asked:
-        if not reading.pruned and not reading.vector.may_be_kept:
-            runtime.report(
-                Violation(
-                    f"the call is given up: {reading.vector.why}",
-                    "the runtime still waits for it",
-                    *reading.evidence,
-                    case=f"kept after {reading.case}",
-                    absence=True,
-                )
-            )
-
-
-@scenario("RTS005", control=Positive("the runtime has to ask before anything is judged"))
+@scenario("RTS005", control=Positive("only calls that the runtime asked about, or tried to, are judged"))
 def test_keeps_when_unreachable(runtime: RuntimePeer) -> None:
     """No whole answer, no pruning: refused, reset, too late, cut short, TLS and names that fail."""
     judge_kept(runtime, readings(runtime).where(failed=True), "a failure")
@@ -62,54 +36,22 @@ def test_keeps_when_unreachable(runtime: RuntimePeer) -> None:
         if not any(runtime.queries(call) for call in calls):
             raise Untested("the runtime asked about none of these calls (see RTS003)")
         for call in calls:
-            if state.pruned(call):
-                raise Violation(
-                    "the call is kept: its server is not there to ask",
-                    "the runtime gave it up",
-                    *runtime.evidence(call, state),
-                    case="given up after its server died",
-                )
+            runtime.expect(
+                not state.pruned(call),
+                "the call is kept: its server is not there to ask",
+                "the runtime gave it up",
+                *runtime.evidence(call, state),
+                case="given up after its server died",
+            )
 
 
-@scenario("RTS006", control=Positive("the runtime has to ask before anything is judged"))
+@scenario("RTS006", control=Positive("only calls whose server was asked, and answered, are judged"))
 def test_keeps_on_5xx(runtime: RuntimePeer) -> None:
     """A 5xx ends nothing, whatever its body says."""
     judge_kept(runtime, readings(runtime).where(status=5, failed=False), "a 5xx")
 
 
-@scenario("RTS007", control=Positive("the runtime has to ask before anything is judged"))
-def test_keeps_alive_calls(runtime: RuntimePeer) -> None:
-    """What its server calls alive is kept, however that is written, and whatever others share its id."""
-    found = readings(runtime).where(status=2, failed=False)
-    judge_kept(runtime, [one for one in found if one.vector.liveness is Liveness.ALIVE], "`alive: true`")
-    with runtime.part("a lost call of the same id in another thread"):
-        for subscription in (False, True):
-            shared, lost = fresh(), runtime.server()
-            one = runtime.call(
-                runtime.server(), alive(True), thread=fresh("thread"), id=shared, subscription=subscription
-            )
-            two = runtime.call(lost, thread=fresh("thread"), id=shared, subscription=subscription)
-            runtime.boot([one, two])
-            state = runtime.settled([one, two], [two])
-            if not one.server.queries:
-                raise Untested("the runtime did not ask about the call (see RTS003)")
-            if state.pruned(one):
-                raise Violation(
-                    "the call is kept: its server says that it is alive",
-                    "the runtime gave it up, as one of the same id in another thread",
-                    *[query.exchange for query in one.server.queries[-1:]],
-                    state.exchange,
-                    case=f"{one.what} given up with its namesake",
-                )
-
-
-@scenario("RTS008", control=Positive("the runtime has to ask before anything is judged"))
-def test_prunes_gone(runtime: RuntimePeer) -> None:
-    """`alive: false` ends the waiting."""
-    judge_pruned(runtime, [one for one in readings(runtime).all if plainly_false(one)], "`alive: false`")
-
-
-@scenario("RTS009", control=Positive("the runtime has to ask before anything is judged"))
+@scenario("RTS009", control=Positive("a call has to be given up"))
 def test_prunes_unsupported(runtime: RuntimePeer) -> None:
     """A 4xx, and a 2xx that is no status body, end the waiting like `alive: false`."""
     found = readings(runtime)
@@ -128,17 +70,47 @@ def test_prunes_unsupported(runtime: RuntimePeer) -> None:
             judge_pruned(runtime, odd, "such a 2xx")
 
 
-def may_say_false(reading: Reading) -> bool:
-    """Whether some reader finds `alive: false` in the answer."""
-    return reading.vector.name.startswith("alive-false")
+@scenario("RTS018", control=Positive("what is delivered has to arrive"))
+def test_kept_calls_go_on(runtime: RuntimePeer) -> None:
+    """What was kept, alive or unknown, still takes its result or its events."""
+    for title, act in (("alive", alive(True)), ("unknown", answer(503))):
+        for subscription in (False, True):
+            with runtime.part(f"{'a subscription' if subscription else 'a pending call'}, {title}"):
+                judge_goes_on(runtime, runtime.call(runtime.server(), act, subscription=subscription), title)
 
 
-def plainly_false(reading: Reading) -> bool:
-    """Whether every reader does."""
-    vector = reading.vector
-    if not may_say_false(reading) or dict(vector.headers) != {"Content-Type": "application/json"}:
-        return False
-    try:
-        return bool(strict_json(vector.body) == {"alive": False})
-    except ValueError:
-        return False
+def judge_goes_on(runtime: RuntimePeer, call: Waiting, title: str) -> None:
+    """One kept call: its outcome arrives once, as what it is."""
+    booted(runtime, [call])
+    news = text("news")
+    exchange = runtime.deliver(call, news)
+    state = runtime.until(
+        lambda now: brought(call, news)(now) and (call.subscription or not now.waits(call)),
+        runtime.timing.settle,
+    )
+    case = f"{call.what} whose check was answered {title}"
+    found = [one for one in state.outcomes(call) if one.text == news]
+    if not found:
+        raise Violation(
+            "what its server delivers reaches the conversation",
+            f"it did not within {runtime.timing.settle:g} s",
+            exchange,
+            *runtime.evidence(call, state),
+            case=f"{case}: cut off",
+            absence=True,
+        )
+    if runtime.expect(
+        found[0].kind == (EVENT if call.subscription else RESULT),
+        "an event or a result, as it came",
+        f"a {found[0].kind}",
+        exchange,
+        case=f"{case}: changed",
+    ):
+        runtime.expect(
+            state.waits(call) is call.subscription,
+            "the subscription stays" if call.subscription else "the call is over",
+            "the opposite",
+            exchange,
+            case=f"{case}: tracking is wrong",
+            absence=True,
+        )

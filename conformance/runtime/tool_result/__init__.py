@@ -1,0 +1,1 @@
+"""Page "Tool Result": what a runtime owes to it."""

@@ -1,0 +1,103 @@
+"""Who is certified to see whether the suite finds what it should: references and mutants, of both roles."""
+
+from __future__ import annotations
+
+import fnmatch
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from rap_conformance.runtime import embedded
+
+REFERENCE = "reference"
+"""How the names of all references begin, and the reference server's whole name."""
+SERVER, RUNTIME = ROLES = ("server", "runtime")
+FINDINGS = frozenset({"fail", "warn", "advice"})
+QUIET = frozenset({"pass", "not-applicable"})
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A peer to certify: a mutant, or a reference. `open`: it asks for no credentials."""
+
+    name: str
+    what: str
+    expected: frozenset[str] = frozenset()
+    unjudged: Mapping[str, str] = field(default_factory=dict)
+    open: bool = False
+    role: str = "server"
+
+    @property
+    def reference(self) -> Subject:
+        """The reference that it is compared with: of the same role, as open as it is."""
+        return reference_subject(open=self.open, role=self.role)
+
+    @property
+    def mutant(self) -> bool:
+        """Whether it is a mutant."""
+        return not self.name.startswith(REFERENCE)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a run said. `first` is the number of requests made until the first finding, if there was one."""
+
+    subject: Subject
+    verdicts: Mapping[str, str]
+    reasons: Mapping[str, str] = field(default_factory=dict)
+    first: int | None = None
+    seconds: float = 0.0
+    trouble: str = ""
+
+    @property
+    def found(self) -> frozenset[str]:
+        """The requirements that were found violated."""
+        return frozenset(code for code, verdict in self.verdicts.items() if verdict in FINDINGS)
+
+    def astray(self, reference: Mapping[str, str] | None) -> dict[str, str]:
+        """Every code whose verdict is not the right one, with that verdict; "missing" if there is none.
+
+        Without `reference`, the verdicts on the reference, this outcome is about the reference itself.
+        """
+        own = self.verdicts if reference is None else reference
+        wrong = {}
+        for code in sorted(set(own) | set(self.verdicts) | self.subject.expected):
+            verdict = self.verdicts.get(code, "missing")
+            if code in self.subject.expected:
+                right = verdict in FINDINGS
+            else:
+                allowed = QUIET if reference is None else {own.get(code, "missing")}
+                allowed = allowed | {
+                    v for glob, v in self.subject.unjudged.items() if fnmatch.fnmatchcase(code, glob)
+                }
+                right = verdict in allowed
+            if not right:
+                wrong[code] = verdict
+        return wrong
+
+
+def reference_subject(*, open: bool = False, role: str = SERVER) -> Subject:
+    """The reference of a role, which violates nothing."""
+    if role == RUNTIME:
+        return Subject(f"{REFERENCE} runtime", "The reference runtime.", role=role)
+    if open:
+        unjudged = {"TCS037": "untested"}
+        return Subject(f"{REFERENCE}, open", "The reference server.", unjudged=unjudged, open=True)
+    return Subject(REFERENCE, "The reference server.")
+
+
+def subjects(roles: Sequence[str] = (SERVER,)) -> list[Subject]:
+    """Every mutant there is, of these roles."""
+    from rap_conformance.cli import import_mutants
+
+    found = []
+    if SERVER in roles:
+        found += [
+            Subject(name, m.what, frozenset(m.violates), m.unjudged, m.open)
+            for name, m in import_mutants().items()
+        ]
+    if RUNTIME in roles:
+        found += [
+            Subject(name, m.what, frozenset(m.violates), m.unjudged, role=RUNTIME)
+            for name, m in embedded.mutants().items()
+        ]
+    return found
