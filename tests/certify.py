@@ -17,9 +17,8 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from rap_conformance.server.command_line import reference_scenarios
-
 from rap_conformance.detection import mutants as detection
+from rap_conformance.server.embedded import reference_scenarios
 
 ROOT = Path(__file__).resolve().parent.parent
 

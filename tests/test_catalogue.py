@@ -264,8 +264,12 @@ def test_the_page_explains_derived_levels_and_unjudged_entries() -> None:
     assert "no scenario" in docs.section(replace(entry, planned=True))
     assert "nobody outside" in docs.section(replace(entry, unseen="nobody outside can see it"))
     assert "planned" not in docs.counts(Catalogue((entry,), RAP))
-    assert "; 1 of them planned and not judged yet" in docs.counts(Catalogue((replace(entry, planned=True),), RAP))
-    assert "| Tool call status | `XYZ` | 1 | 1 | 0 | 0 | 1 |" in docs.counts(Catalogue((replace(entry, code="XYZ001"),), RAP))
+    assert "; 1 of them planned and not judged yet" in docs.counts(
+        Catalogue((replace(entry, planned=True),), RAP)
+    )
+    assert "| Tool call status | `XYZ` | 1 | 1 | 0 | 0 | 1 |" in docs.counts(
+        Catalogue((replace(entry, code="XYZ001"),), RAP)
+    )
 
 
 @pytest.mark.parametrize(

@@ -1,21 +1,19 @@
-"""The laws of docs/architecture.md that a machine can see. Who may import whom: `.importlinter`, `make lint`."""
+"""The laws of docs/architecture.md that a machine can see; who may import whom is in `.importlinter`."""
 
 from __future__ import annotations
 
 import ast
-import importlib
 import re
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from rap_conformance.engine.controls import Control, Positive
-from rap_conformance.engine.scenario import Scenario, scenario_of
-from rap_conformance.places import place
+from rap_conformance.engine.scenario import Scenario
 from rap_conformance.protocol.specification import RAP, catalogue
 from rap_conformance.request import ROLES
+from tests.scenarios import scenarios
 
 ROOT = Path(__file__).resolve().parent.parent
 SOCKETS = re.compile(
@@ -51,17 +49,7 @@ def imports(path: Path) -> set[str]:
     return found
 
 
-def functions(role: str) -> Iterator[tuple[str, Scenario]]:
-    """Each scenario of a role, with where it is."""
-    for path in sorted((place("conformance") / role).rglob("test_*.py")):
-        name = ".".join(path.relative_to(place("conformance").parent).with_suffix("").parts)
-        for function, value in vars(importlib.import_module(name)).items():
-            mark = scenario_of(value)
-            if mark is not None and getattr(value, "__module__", "") == name:
-                yield f"{name}:{function}", mark
-
-
-EVERY = [(role.name, where, mark) for role in ROLES for where, mark in functions(role.folder)]
+EVERY = [(role.name, where, mark) for role in ROLES for where, mark in scenarios(role.folder)]
 every_scenario = pytest.mark.parametrize(
     ("role", "where", "mark"), EVERY, ids=[mark.code for _, _, mark in EVERY]
 )

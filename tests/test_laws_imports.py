@@ -60,7 +60,11 @@ def test_every_contract_is_kept(checkout: Path) -> None:
         ("rap_conformance/network/warden.py", "import rap_conformance.protocol.leaks", "Of the protocol"),
         ("rap_conformance/engine/evidence.py", TYPES_ONLY + "import rap_conformance.engine.run", "No two"),
         ("rap_conformance/new.py", "", "Rooms"),
-        ("conformance/server/lifecycle/test_startup.py", "import rap_conformance.reporting.json", "see a peer"),
+        (
+            "conformance/server/lifecycle/test_startup.py",
+            "import rap_conformance.reporting.json",
+            "see a peer",
+        ),
         ("conformance/runtime/__init__.py", "import rap_conformance.server.peer", "of runtimes know nothing"),
         ("conformance/server/__init__.py", "import rap_conformance.detection.runs", "see a peer"),
         ("fixtures/servers/reference/store.py", "import rap_conformance.protocol.reading", "Fixtures stand"),

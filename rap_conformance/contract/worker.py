@@ -1,4 +1,4 @@
-"""What the child process of `bounded.run` does: one task from standard input, its result to standard output."""
+"""What the child of `bounded.run` does: one task from standard input, its result to standard output."""
 
 from __future__ import annotations
 
