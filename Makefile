@@ -19,10 +19,11 @@ certify: $(STAMP) ## Certify the embedded reference server; reports in reports/
 test: $(STAMP) ## Run this project's own tests
 	$(BIN)/pytest tests $(ARGS)
 
-lint: $(STAMP) ## Style, types, generated files up to date, house rules
+lint: $(STAMP) ## Style, types, who may import whom, generated files up to date, house rules
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/lint-imports --no-cache --no-logo
 	$(BIN)/python -m rap_conformance.docs --check
 	$(BIN)/python -m rap_conformance.contract --check
 	$(BIN)/python scripts/house_rules.py

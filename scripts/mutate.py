@@ -28,9 +28,9 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(Path(__file__).resolve().parent)]
 
 from changes import Change, changes  # noqa: E402 - a neighbour, found through the line above
-from rap_conformance.server.command_line import EMBEDDED_RATE_LIMIT  # noqa: E402
 
 from rap_conformance.detection import mutants as detection  # noqa: E402
+from rap_conformance.server.embedded import EMBEDDED_RATE_LIMIT  # noqa: E402
 
 REFERENCE = ROOT / "fixtures" / "servers" / "reference"
 LISTED = re.compile(r"- `([\w.]+)`: `(.+)` → `(.+)`")

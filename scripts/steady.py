@@ -28,9 +28,9 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 import tomli_w  # noqa: E402
-from rap_conformance.server.command_line import EMBEDDED_RATE_LIMIT, reference_scenarios  # noqa: E402
 
 from rap_conformance.detection import mutants as detection  # noqa: E402 - found through the line above
+from rap_conformance.server.embedded import EMBEDDED_RATE_LIMIT, reference_scenarios  # noqa: E402
 
 IDLE, BUSY, LATE = "idle", "busy", "late"
 CONDITIONS = (IDLE, BUSY, LATE, IDLE, LATE, BUSY, IDLE, LATE, BUSY, IDLE)

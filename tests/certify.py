@@ -18,9 +18,9 @@ from pathlib import Path
 from typing import Any
 
 import tomli_w
-from rap_conformance.server.command_line import reference_scenarios
 
 from rap_conformance.detection import mutants as detection
+from rap_conformance.server.embedded import reference_scenarios
 
 ROOT = Path(__file__).resolve().parent.parent
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from rap_conformance.engine.evidence import Exchange, Failure, Finding, Verdict
-from rap_conformance.engine.requirement import Level, Requirement, Stage
+from rap_conformance.engine.requirement import Area, Level, Requirement, Stage
 from rap_conformance.engine.run import Known, Result, Run, RunVerdict, Target
+from rap_conformance.protocol.specification import page
 
 OWN = "document.title='owned'"
 SCRIPT = f"<script>{OWN}</script><img src=x onerror={OWN}>"
@@ -24,6 +25,12 @@ HOSTILE = " ".join((SCRIPT, ANSI, BIDI, SURROGATE, MARKUP, BREAKOUT))
 HARMFUL = [chr(n) for n in (*range(9), *range(11, 32), *range(127, 160), *range(0x202A, 0x202F))] + [
     *"\u2066\u2067\u2068\u2069\u200e\u200f\u061c\u2028\u2029\ufeff\ufffe\ud800\udfff"
 ]
+AREAS = {
+    "DSC": Area(1, "discovery", "Discovery"),
+    "INV": Area(2, "invocation", "Invocation"),
+    "TCS": Area(4, "tool_call_status", "Tool call status"),
+    "SUB": Area(7, "subscription", "Subscriptions"),
+}
 MEGABYTE = b"A" * 2**20
 
 
@@ -35,7 +42,9 @@ def requirement(code: str = "TCS004", level: Level = Level.MUST) -> Requirement:
         basis="stated: a sentence uses the word",
         role="server",
         revisions=("2026-07-pr62",),
-        section="tool-call-status.md#response",
+        section="basic/tool-call-status.md#response",
+        url=page("2026-07-pr62", "basic/tool-call-status.md#response"),
+        area=AREAS[code[:3]],
         statement="An ordinary id that was never invoked is not alive.",
         why="A restarted runtime keeps waiting for a call that nobody will ever finish.",
         remedy="Look ids up exactly as they were given, and answer false for every other.",

@@ -16,7 +16,7 @@ import pytest
 from rap_conformance import docs
 from rap_conformance.engine.catalogue import Catalogue, CatalogueError, load
 from rap_conformance.engine.requirement import Level, Requirement, Stage
-from rap_conformance.protocol.specification import CATALOGUE_VERSION, catalogue
+from rap_conformance.protocol.specification import CATALOGUE_VERSION, RAP, catalogue
 
 ROOT = Path(__file__).resolve().parent.parent
 SNAPSHOT = Path(__file__).resolve().parent / "snapshots" / "catalogue.json"
@@ -75,7 +75,7 @@ def test_codes_names_and_levels_are_locked() -> None:
 def test_status_exists_at_the_revision_with_its_page_only() -> None:
     for entry in catalogue().select(["TCS*"]):
         assert entry.revisions == ("2026-07-pr62",), entry.code
-    at_main = {entry.code for entry in catalogue().at("2026-08-main")}
+    at_main = {entry.code for entry in catalogue().at("2026-08-main", "server")}
     assert {"DSC001", "DSC014"} <= at_main
     assert not any(code.startswith("TCS") for code in at_main)
 
@@ -171,7 +171,7 @@ def test_get() -> None:
 
 
 def test_the_sample_entry_loads(tmp_path: Path) -> None:
-    (entry,) = load(written(tmp_path, ENTRY))
+    (entry,) = load(written(tmp_path, ENTRY), RAP)
     assert (entry.code, entry.level, entry.stage, entry.needs) == (
         "TCS001",
         Level.MUST,
@@ -198,7 +198,7 @@ def test_the_sample_entry_loads(tmp_path: Path) -> None:
 def test_damage_is_named_with_file_and_entry(tmp_path: Path, right: str, wrong: str, named: str) -> None:
     assert ENTRY.count(right) == 1
     with pytest.raises(CatalogueError) as caught:
-        load(written(tmp_path, ENTRY.replace(right, wrong)))
+        load(written(tmp_path, ENTRY.replace(right, wrong)), RAP)
     message = str(caught.value)
     assert "some.toml" in message
     assert "TCS001" in message
@@ -208,30 +208,30 @@ def test_damage_is_named_with_file_and_entry(tmp_path: Path, right: str, wrong: 
 
 def test_a_doubled_code_is_named(tmp_path: Path) -> None:
     with pytest.raises(CatalogueError, match=r"^some\.toml: TCS001 is there twice"):
-        load(written(tmp_path, ENTRY + ENTRY))
+        load(written(tmp_path, ENTRY + ENTRY), RAP)
     written(tmp_path, ENTRY)
     with pytest.raises(CatalogueError, match=r"^third\.toml: TCS001 is there twice"):
-        load(written(tmp_path, ENTRY, "third.toml"))
+        load(written(tmp_path, ENTRY, "third.toml"), RAP)
 
 
 def test_an_entry_without_code_and_a_file_that_is_no_toml_are_named(tmp_path: Path) -> None:
     with pytest.raises(CatalogueError, match=r"some\.toml: an entry without code"):
-        load(written(tmp_path, ENTRY.replace('code = "TCS001"', "")))
+        load(written(tmp_path, ENTRY.replace('code = "TCS001"', "")), RAP)
     with pytest.raises(CatalogueError, match=r"some\.toml: "):
-        load(written(tmp_path, "[[requirement"))
+        load(written(tmp_path, "[[requirement"), RAP)
 
 
 # --- digest ------------------------------------------------------------------------------------------------
 
 
 def test_the_digest_follows_every_statement(tmp_path: Path) -> None:
-    first = load(written(tmp_path, ENTRY))
-    assert first.digest == load(tmp_path).digest
+    first = load(written(tmp_path, ENTRY), RAP)
+    assert first.digest == load(tmp_path, RAP).digest
     assert re.fullmatch(r"[0-9a-f]{64}", first.digest)
-    assert first.digest != load(written(tmp_path, ENTRY.replace("It answers.", "It answers!"))).digest
+    assert first.digest != load(written(tmp_path, ENTRY.replace("It answers.", "It answers!")), RAP).digest
     whole = catalogue()
     changed = [replace(whole.requirements[-1], statement="Another."), *whole.requirements[:-1]]
-    assert Catalogue(tuple(sorted(changed, key=lambda entry: entry.code))).digest != whole.digest
+    assert Catalogue(tuple(sorted(changed, key=lambda entry: entry.code)), RAP).digest != whole.digest
 
 
 # --- documentation -----------------------------------------------------------------------------------------
@@ -263,9 +263,13 @@ def test_the_page_explains_derived_levels_and_unjudged_entries() -> None:
     assert "Not judged" not in docs.section(entry)
     assert "no scenario" in docs.section(replace(entry, planned=True))
     assert "nobody outside" in docs.section(replace(entry, unseen="nobody outside can see it"))
-    assert "planned" not in docs.counts(Catalogue((entry,)))
-    assert "; 1 of them planned and not judged yet" in docs.counts(Catalogue((replace(entry, planned=True),)))
-    assert "| XYZ | `XYZ` | 1 | 1 | 0 | 0 | 1 |" in docs.counts(Catalogue((replace(entry, code="XYZ001"),)))
+    assert "planned" not in docs.counts(Catalogue((entry,), RAP))
+    assert "; 1 of them planned and not judged yet" in docs.counts(
+        Catalogue((replace(entry, planned=True),), RAP)
+    )
+    assert "| Tool call status | `XYZ` | 1 | 1 | 0 | 0 | 1 |" in docs.counts(
+        Catalogue((replace(entry, code="XYZ001"),), RAP)
+    )
 
 
 @pytest.mark.parametrize(

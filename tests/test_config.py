@@ -321,11 +321,11 @@ def test_headers_of_the_command_line() -> None:
 
 
 def test_host_and_port() -> None:
-    assert c.parse_hostport("127.0.0.1:0") == ("127.0.0.1", 0)
-    assert c.parse_hostport("[::1]:8080") == ("::1", 8080)
+    assert c.parse_hostport("127.0.0.1:0", "--bind") == ("127.0.0.1", 0)
+    assert c.parse_hostport("[::1]:8080", "--bind") == ("::1", 8080)
     for wrong in ("", "8080", "host", "host:", ":80", "::1:80", "host:65536", "host:-1", "host:8o", "a b:1"):
-        with pytest.raises(c.ConfigError, match=r"--callback-bind: got .*; allowed: HOST:PORT"):
-            c.parse_hostport(wrong)
+        with pytest.raises(c.ConfigError, match=r"--bind: got .*; allowed: HOST:PORT"):
+            c.parse_hostport(wrong, "--bind")
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,6 @@ scenario runs, and must find nothing.
 
 from __future__ import annotations
 
-import importlib
 import os
 import random
 from pathlib import Path
@@ -17,8 +16,6 @@ import pytest
 
 from rap_conformance.cli import import_mutants
 from rap_conformance.detection import mutants as detection
-from rap_conformance.engine.scenario import scenario_of
-from rap_conformance.places import place
 from rap_conformance.protocol.specification import catalogue
 from tests.certify import certify
 
@@ -47,15 +44,6 @@ def run_of(name: str, code: str, *, without: bool = False) -> dict[str, Any]:
 @pytest.mark.parametrize("code", CODES)
 def test_some_mutant_breaks_this_requirement_alone(code: str) -> None:
     assert alone(code), "without its scenario every mutant would still be found, by others"
-
-
-def test_no_requirement_is_reported_by_another_scenario() -> None:
-    marks = []
-    for path in sorted((place("conformance") / "server").glob("test_*.py")):
-        module = importlib.import_module(f"conformance.server.{path.stem}")
-        marks += [mark for mark in map(scenario_of, vars(module).values()) if mark is not None]
-    assert sorted(mark.code for mark in marks if not mark.late) == sorted(CODES)
-    assert {mark.code for mark in marks if mark.late} <= set(CODES)
 
 
 def test_ten_scenarios_picked_at_random_are_each_needed() -> None:

@@ -18,7 +18,7 @@ from rap_conformance.engine.evidence import Verdict
 from rap_conformance.engine.requirement import Level
 from rap_conformance.engine.run import Result
 from rap_conformance.engine.verdict import judge, musts
-from rap_conformance.protocol.specification import catalogue
+from rap_conformance.protocol.specification import RAP, catalogue
 from tests.support import QUICK, command, environment, run, unused_port
 from tests.test_check import REFERENCE, _until_answered
 
@@ -84,8 +84,8 @@ def test_musts_that_do_not_apply_are_not_counted() -> None:
 
 def test_a_pin_makes_later_requirements_advice() -> None:
     later = replace(MUST, since="0.9")
-    assert Catalogue((later, SHOULD)).pinned("0.1").requirements[0].level is Level.ADVICE
-    assert Catalogue((later, SHOULD)).pinned("0.9").requirements[0].level is Level.MUST
+    assert Catalogue((later, SHOULD), RAP).pinned("0.1").requirements[0].level is Level.ADVICE
+    assert Catalogue((later, SHOULD), RAP).pinned("0.9").requirements[0].level is Level.MUST
     assert catalogue().pinned(None) == catalogue(), "nothing of the first version is new"
 
 
@@ -202,12 +202,13 @@ def test_a_full_disk_is_never_green(tmp_path: Path) -> None:
 def test_an_error_of_ours_accuses_nobody_and_is_incomplete(tmp_path: Path) -> None:
     (tmp_path / "broken_suite.py").write_text(
         "import pytest\n"
-        "from rap_conformance.scenario import scenario\n\n"
+        "from rap_conformance.engine.controls import Positive\n"
+        "from rap_conformance.engine.scenario import scenario\n\n"
         "@pytest.hookimpl(tryfirst=True)\n"
         "def pytest_collection_modifyitems(items):\n"
         "    for item in items:\n"
         "        if item.name == 'test_named':\n"
-        "            item.obj = scenario('DSC002')(lambda peer: 1 / 0)\n"
+        "            item.obj = scenario('DSC002', control=Positive('it'))(lambda peer: 1 / 0)\n"
     )
     done = subprocess.run(
         [

@@ -1,96 +1,118 @@
-"""The laws of docs/architecture.md that a machine can see."""
+"""The laws of docs/architecture.md that a machine can see; who may import whom is in `.importlinter`."""
 
 from __future__ import annotations
 
 import ast
-import importlib
+import re
+import sys
 from pathlib import Path
 
 import pytest
 
-from rap_conformance.engine.scenario import scenario_of
-from rap_conformance.places import place
-from rap_conformance.protocol.specification import catalogue
+from rap_conformance.engine.controls import Control, Positive
+from rap_conformance.engine.scenario import Scenario
+from rap_conformance.protocol.specification import RAP, catalogue
+from rap_conformance.request import ROLES
+from tests.scenarios import scenarios
 
 ROOT = Path(__file__).resolve().parent.parent
-PURE = ("catalogue", "wire", "lifecycle", "evidence", "gate", "presence", "leaks", "forgeries", "reporting")
-NETWORK = {
-    "socket",
-    "ssl",
-    "http",
-    "urllib.request",
-    "httpx",
-    "httpcore",
-    "uvicorn",
-    "starlette",
-    "asyncio",
-    "requests",
-}
+SOCKETS = re.compile(
+    r"(socket|socketserver|selectors|http|urllib\.request|asyncio|h11|httpx|httpcore|requests|aiohttp"
+    r"|starlette|uvicorn|websockets)(\.|$)"
+)
+"""What opens sockets, or brings something that does: by module, whatever is taken from it."""
+ENGINE_MAY_USE = {"markupsafe", "tomli_w"}
+"""What makes texts safe to write, beside the standard library."""
+WORDS = re.compile(r"tool_?call|alive|callback|subscription|toolset", re.IGNORECASE)
+"""Words of RAP, alone or as parts of a name."""
+MOST_LINES = 600
 PLANNED: frozenset[str] = frozenset()
 """Requirements without a scenario yet. This list may only shrink."""
 
 
 def modules(*folders: str) -> list[Path]:
-    """Every Python file below some folders."""
-    return sorted(path for folder in folders for path in (ROOT / folder).rglob("*.py"))
+    """Every Python file below some folders; there has to be one."""
+    found = sorted(path for folder in folders for path in (ROOT / folder).rglob("*.py"))
+    assert found, folders
+    return found
 
 
 def imports(path: Path) -> set[str]:
-    """The names of all modules a file imports, wherever in it."""
+    """Every module that a file imports, wherever in it, and every name it takes from one, in full."""
     found: set[str] = set()
     for node in ast.walk(ast.parse(path.read_text("utf-8"))):
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            found |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
+        elif isinstance(node, ast.ImportFrom):
+            assert not node.level, f"{path}:{node.lineno}: a relative import"
+            found |= {node.module or "", *(f"{node.module}.{alias.name}" for alias in node.names)}
     return found
 
 
-def scenarios(role: str) -> dict[str, list[str]]:
-    """Functions by the requirement they say they judge."""
-    found: dict[str, list[str]] = {}
-    for path in sorted((place("conformance") / role).glob("test_*.py")):
-        module = importlib.import_module(f"conformance.{role}.{path.stem}")
-        for name, value in vars(module).items():
-            mark = scenario_of(value)
-            if mark is not None and not mark.late and getattr(value, "__module__", "") == module.__name__:
-                found.setdefault(mark.code, []).append(name)
-    return found
+EVERY = [(role.name, where, mark) for role in ROLES for where, mark in scenarios(role.folder)]
+every_scenario = pytest.mark.parametrize(
+    ("role", "where", "mark"), EVERY, ids=[mark.code for _, _, mark in EVERY]
+)
 
 
-def test_every_requirement_has_one_scenario_and_every_scenario_a_requirement() -> None:
-    for role in ("server", "runtime"):
-        if not (place("conformance") / role).is_dir():
-            continue
-        judged = scenarios(role)
-        wanted = {r.code for r in catalogue() if r.role == role and not r.planned and not r.unseen}
-        assert set(judged) == wanted
-        assert {code for code, names in judged.items() if len(names) > 1} == set()
+# --- requirements and scenarios
 
 
-def test_what_is_added_late_belongs_to_a_requirement_that_is_judged() -> None:
-    from conformance.server import test_call_life
-
-    marks = [mark for value in vars(test_call_life).values() if (mark := scenario_of(value)) is not None]
-    assert marks
-    assert {mark.code for mark in marks} <= set(scenarios("server"))
+@pytest.mark.parametrize("role", RAP.roles)
+def test_every_requirement_has_one_scenario_and_every_scenario_a_requirement(role: str) -> None:
+    judged = sorted(mark.code for owner, _, mark in EVERY if owner == role)
+    assert judged == sorted(r.code for r in catalogue() if r.role == role and not r.planned and not r.unseen)
 
 
 def test_the_planned_list_only_shrinks() -> None:
     assert {r.code for r in catalogue() if r.planned} == PLANNED
 
 
-def test_nothing_that_decides_or_reports_touches_the_network() -> None:
-    for name in PURE:
-        paths = modules(f"rap_conformance/{name}") or [ROOT / "rap_conformance" / f"{name}.py"]
-        for path in filter(Path.exists, paths):
-            assert not imports(path) & NETWORK, path.name
+def test_what_is_not_judged_says_why() -> None:
+    for entry in catalogue():
+        assert not (entry.planned and entry.unseen), entry.code
+        assert entry.unseen == "" or len(entry.unseen.split()) > 4, entry.code
 
 
-def test_only_peers_open_sockets() -> None:
-    for path in modules("rap_conformance", "conformance"):
-        if "peers" not in path.parts:
-            assert not imports(path) & (NETWORK - {"asyncio", "ssl"}), path
+@every_scenario
+def test_every_scenario_has_its_control_or_says_why_it_needs_none(
+    role: str, where: str, mark: Scenario
+) -> None:
+    assert isinstance(mark.control, Control | Positive)
+    assert len(mark.control.what.split()) >= 3, where
+
+
+@every_scenario
+def test_what_runs_beside_others_harms_nobody(role: str, where: str, mark: Scenario) -> None:
+    requirement = catalogue().get(mark.code)
+    assert requirement is not None
+    assert not mark.overlap or requirement.stage == "harmless", where
+
+
+# --- rooms
+
+
+@pytest.mark.parametrize("path", modules("rap_conformance", "conformance"), ids=str)
+def test_nobody_but_the_network_opens_a_socket(path: Path) -> None:
+    if path.parent.name == "network":
+        return
+    assert not {name for name in imports(path) if SOCKETS.match(name)}
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "from starlette.requests import Request",
+        "import starlette.requests",
+        "from urllib import request",
+        "from urllib.request import urlopen",
+        "import http.client as x",
+        "def f():\n    from socket import create_server",
+    ],
+)
+def test_a_socket_is_seen_however_it_is_imported(line: str, tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text(line)
+    assert [name for name in imports(tmp_path / "a.py") if SOCKETS.match(name)]
 
 
 def test_only_patience_waits() -> None:
@@ -98,29 +120,35 @@ def test_only_patience_waits() -> None:
         if path.name == "patience.py":
             continue
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-            if isinstance(node, ast.Attribute) and node.attr == "sleep":
-                pytest.fail(f"{path.relative_to(ROOT)}:{node.lineno} sleeps; waiting is patience.py's")
+            name = node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
+            assert name != "sleep", (
+                f"{path.relative_to(ROOT)}:{getattr(node, 'lineno', 0)} sleeps; waiting is patience's"
+            )
 
 
-def test_reporting_knows_no_scenario() -> None:
-    for path in modules("rap_conformance/reporting"):
-        used = imports(path)
-        assert not any(
-            name.startswith(("conformance", "rap_conformance.scenario", "rap_conformance.peer"))
-            for name in used
-        )
+@pytest.mark.parametrize("path", modules("rap_conformance/engine"), ids=lambda path: path.name)
+def test_the_engine_knows_no_rap(path: Path) -> None:
+    lines = path.read_text("utf-8").splitlines()
+    assert [f"{number}: {line.strip()}" for number, line in enumerate(lines, 1) if WORDS.search(line)] == []
+    foreign = {name.split(".")[0] for name in imports(path)} - sys.stdlib_module_names - ENGINE_MAY_USE
+    assert foreign <= {"rap_conformance"}
+    own = {name for name in imports(path) if name.startswith("rap_conformance")}
+    assert all(name.startswith("rap_conformance.engine") for name in own)
 
 
 def test_the_plugin_imports_the_standard_library_and_pytest_only() -> None:
-    path = ROOT / "rap_conformance" / "plugin.py"
-    top = [
-        node
-        for node in ast.parse(path.read_text("utf-8")).body
-        if isinstance(node, ast.Import | ast.ImportFrom)
-    ]
-    names = {a.name for n in top if isinstance(n, ast.Import) for a in n.names}
-    names |= {n.module or "" for n in top if isinstance(n, ast.ImportFrom)}
-    assert names <= {"__future__", "pathlib", "typing", "pytest"}
+    body = ast.parse((ROOT / "rap_conformance" / "plugin.py").read_text("utf-8")).body
+    names = {alias.name for node in body if isinstance(node, ast.Import) for alias in node.names}
+    names |= {node.module or "" for node in body if isinstance(node, ast.ImportFrom)}
+    assert {name.split(".")[0] for name in names} - sys.stdlib_module_names == {"pytest"}
+
+
+# --- the house
+
+
+def test_files_stay_small() -> None:
+    for path in modules("rap_conformance", "conformance", "fixtures", "examples", "scripts", "tests"):
+        assert len(path.read_text("utf-8").splitlines()) <= MOST_LINES, path
 
 
 def test_no_document_names_this_or_any_machine() -> None:

@@ -6,6 +6,7 @@ import io
 
 import pytest
 
+from rap_conformance.engine.events import Begins, Ended, Judged
 from rap_conformance.engine.evidence import Finding, Verdict
 from rap_conformance.engine.run import Result
 from rap_conformance.protocol.specification import catalogue
@@ -33,9 +34,9 @@ def said(verbosity: int = 0, stream: io.StringIO | None = None) -> str:
     voice = Voice(verbosity, stream)
     voice.begins("http://127.0.0.1:3001", 2, 7, "quick")
     for number, result in enumerate((FAILED, PASSED)):
-        voice.judging(MUST, number, 2, left=3.2)
-        voice.judged(result)
-    voice.ends(runs.run(FAILED, PASSED), "", "reports")
+        voice.hear(Begins(MUST, number, 2, left=3.2))
+        voice.hear(Judged(result))
+    voice.hear(Ended(runs.run(FAILED, PASSED), "", "reports"))
     return stream.getvalue()
 
 

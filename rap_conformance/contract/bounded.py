@@ -2,14 +2,13 @@
 
 Patterns of such a schema can take for ever, and Python cannot leave a regular
 expression before it is done. So whatever is not plainly small and tame runs
-in a child process with a deadline. `TASKS` are what it can do.
+in a child process with a deadline. `worker.py` is what that does.
 """
 
 from __future__ import annotations
 
 import json
 import os
-import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -24,7 +23,7 @@ _WILD = frozenset(
 )
 _START = (
     "import json, sys; sys.path[:] = json.loads(sys.argv[1]); "
-    "from rap_conformance.contract.bounded import serve; serve()"
+    "from rap_conformance.contract.worker import serve; serve()"
 )
 
 
@@ -56,12 +55,6 @@ def is_tame(schema: Any, *, patterns: bool = False) -> bool:
     return True
 
 
-def _tasks() -> dict[str, Any]:
-    from rap_conformance.contract import arguments, untrusted
-
-    return {"arguments": arguments.build, "judge": untrusted.judge}
-
-
 def run(task: str, *given: Any, seconds: float = SECONDS) -> Any:
     """Do a task in a process of its own.
 
@@ -89,12 +82,3 @@ def run(task: str, *given: Any, seconds: float = SECONDS) -> Any:
         raise TooMuch(f"takes longer than {seconds:g} s") from None
     except (subprocess.SubprocessError, ValueError):
         raise TooMuch("ended the process that worked on it") from None
-
-
-def serve() -> None:
-    """The child's side: one task from standard input, its result to standard output."""
-    task, seconds, given = json.loads(sys.stdin.buffer.read())
-    if hasattr(signal, "setitimer"):  # should the parent be killed, nobody else ends this process
-        signal.setitimer(signal.ITIMER_REAL, 2 * seconds)
-    result = _tasks()[task](*given)
-    sys.stdout.write(json.dumps(result))

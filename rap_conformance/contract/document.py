@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from rap_conformance.contract.schemas import Contract
+from collections.abc import Iterator, Mapping
+from typing import Any, Protocol
 
 STATUS_PATH = "/tool_call_status"
 _DESCRIPTION = (
@@ -55,6 +53,19 @@ _CALLBACKS = {
     "user_choice": ("user_choice",),
     "view_update": ("view_update",),
 }
+
+
+class Schemas(Protocol):
+    """What a description is made of: the schemas by their names."""
+
+    def __iter__(self) -> Iterator[tuple[str, dict[str, Any]]]:
+        """Names and schemas."""
+
+    def properties(self, name: str) -> Mapping[str, dict[str, Any]]:
+        """The declared members of a message."""
+
+    def openapi(self) -> dict[str, Any]:
+        """The description made of them; a copy."""
 
 
 def _component(name: str) -> dict[str, str]:
@@ -112,7 +123,7 @@ def _callback(kind: str, schemas: tuple[str, ...]) -> dict[str, Any]:
     return {"{$request.body#/callback_url}": {"post": post}}
 
 
-def assemble(contract: Contract) -> dict[str, Any]:
+def assemble(contract: Schemas) -> dict[str, Any]:
     """The whole description, from the schemas of a contract (all but that of reports)."""
     paths: dict[str, Any] = {}
     for (path, method), entry in _OPERATIONS.items():
@@ -136,7 +147,7 @@ def assemble(contract: Contract) -> dict[str, Any]:
     }
 
 
-def for_generation(contract: Contract, identifier: dict[str, Any] | None) -> dict[str, Any]:
+def for_generation(contract: Schemas, identifier: dict[str, Any] | None) -> dict[str, Any]:
     """The description cut down to the status operation, for generators.
 
     With `identifier`, every member that is a string is narrowed to that schema

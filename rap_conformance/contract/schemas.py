@@ -17,6 +17,7 @@ from jsonschema import Draft202012Validator
 from referencing import Registry, Resource
 from referencing.exceptions import Unresolvable
 
+from rap_conformance.contract.document import assemble
 from rap_conformance.contract.sentences import sentence
 from rap_conformance.places import place
 
@@ -123,8 +124,6 @@ class Contract:
 
     @cached_property
     def _openapi(self) -> dict[str, Any]:
-        from rap_conformance.contract.document import assemble
-
         return assemble(self)
 
     def openapi(self) -> dict[str, Any]:

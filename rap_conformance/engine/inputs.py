@@ -142,7 +142,7 @@ def check_command(text: str, key: str) -> str:
     return text
 
 
-def parse_hostport(text: str, key: str = "--callback-bind") -> tuple[str, int]:
+def parse_hostport(text: str, key: str) -> tuple[str, int]:
     """Host and port of HOST:PORT, an IPv6 host in brackets; port 0 means any free one. Raises ConfigError."""
     match = re.fullmatch(r"(?:\[([0-9A-Fa-f:.]+)\]|([A-Za-z0-9._-]+)):([0-9]{1,5})", text)
     if match is None or int(match[3]) > 65535:

@@ -8,7 +8,7 @@ from rap_conformance.engine.evidence import Headers
 from rap_conformance.network.patience import Patience
 from rap_conformance.network.probe import Credentials, NoAnswer, Probe
 from rap_conformance.network.redaction import Redactor
-from rap_conformance.protocol.reading import lenient_json
+from rap_conformance.protocol.messages import lenient_json
 
 
 class NotFound(Exception):

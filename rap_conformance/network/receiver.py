@@ -25,7 +25,7 @@ from starlette.types import Receive, Scope, Send
 from rap_conformance.engine.evidence import Exchange, Failure, Headers
 from rap_conformance.network.patience import Bell, Patience
 from rap_conformance.network.redaction import Redactor
-from rap_conformance.protocol.reading import lenient_json
+from rap_conformance.protocol.messages import lenient_json
 
 T = TypeVar("T")
 _CAP = 256 * 1024

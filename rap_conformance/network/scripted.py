@@ -19,7 +19,7 @@ from rap_conformance.network.patience import Bell, Patience
 from rap_conformance.network.receiver import free_socket
 from rap_conformance.network.requests import read_request
 from rap_conformance.network.toolserver import Query, ToolServer
-from rap_conformance.protocol.reading import lenient_json
+from rap_conformance.protocol.messages import lenient_json
 
 T = TypeVar("T")
 Reader = asyncio.StreamReader

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 
 from rap_conformance.engine.evidence import Exchange
-from rap_conformance.protocol.reading import lenient_json
+from rap_conformance.protocol.messages import lenient_json
 
 VOLATILE_HEADERS = frozenset(
     "date age x-request-id request-id x-correlation-id x-amzn-requestid x-amzn-trace-id traceparent "

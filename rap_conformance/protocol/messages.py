@@ -1,4 +1,7 @@
-"""The messages a runtime sends, as bytes. Specification: "Tool Invocation", "Tool Call Status Check"."""
+"""Messages as bytes: those a runtime sends, and the JSON in whatever is received.
+
+Specification: "Tool Invocation", "Tool Call Status Check"; "Transport", section "Message Encoding".
+"""
 
 from __future__ import annotations
 
@@ -53,3 +56,45 @@ def invocation(
         "thread_ancestors": None,
         "user_id": user_id,
     }
+
+
+class DuplicateKey(ValueError):
+    """A JSON object holds one key twice."""
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    value = dict(pairs)
+    if len(value) != len(pairs):
+        seen: set[str] = set()
+        twice = {key for key, _ in pairs if key in seen or seen.add(key)}  # type: ignore[func-returns-value]
+        raise DuplicateKey(", ".join(sorted(ascii(key) for key in twice)))
+    return value
+
+
+def _no_constant(name: str) -> Any:
+    raise ValueError(f"{name} is not JSON")
+
+
+def strict_json(body: bytes) -> Any:
+    """The JSON value of exactly these bytes, in UTF-8, without a byte order mark.
+
+    Raises DuplicateKey for a doubled key and ValueError for anything that RFC
+    8259 does not allow (NaN included).
+    """
+    if body.startswith(b"\xef\xbb\xbf"):
+        raise ValueError("starts with a byte order mark")
+    try:
+        return json.loads(body.decode("utf-8"), object_pairs_hook=_unique, parse_constant=_no_constant)
+    except RecursionError as error:
+        raise ValueError("nested too deeply") from error
+
+
+def lenient_json(body: bytes) -> Any:
+    """The JSON value a benevolent reader finds; None where there is none.
+
+    Byte order mark, doubled keys (the last wins) and wrong encodings are forgiven.
+    """
+    try:
+        return json.loads(body.decode("utf-8-sig", "replace"))
+    except (ValueError, RecursionError):
+        return None
