@@ -1,36 +1,132 @@
-"""The status check over a call's life: alive while the server will still deliver, not alive after.
+"""Asking about a call at the right moment: while it is certainly live, until it is alive, after its end.
 
 Specification: "Tool Call Status Check", section "Query Semantics"; "Subscription Events", section "Liveness".
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
+from itertools import chain
+from typing import Any
 
 from rap_conformance.engine.evidence import Exchange
 from rap_conformance.engine.scenario import Untested, Violation
-from rap_conformance.network.receiver import Answer
+from rap_conformance.network.receiver import Answer, Delivery
 from rap_conformance.protocol.reading import means_alive
 from rap_conformance.server.call import Call
 from rap_conformance.server.peer import Peer
 
+Labelled = tuple[str, Exchange]
+"""An answer, and in words what was asked."""
+
+Question = tuple[str, Callable[[Call], Exchange]]
+"""Something to ask while a call is live: in words, and as it is done."""
+
+Witnessed = tuple[str, Exchange, Delivery]
+"""An answer about a live call, with what came for the call later."""
+
+ITSELF = "the live call itself"
+"""The title of the question about the live call: the control beside what only resembles it."""
+
 POLL = 0.06
 """Seconds between two questions about one call."""
 
+MOST_CALLS = 4
+"""Calls that are made for one series of questions before it is given up."""
 
 FAILING = Answer(status=503)
 
 
-def ask_until(
-    peer: Peer, call: Call, over: Callable[[], object], within: float, every: float = POLL
-) -> list[Exchange]:
-    """Ask about a call again and again until `over`, or for `within` seconds; gives every answer."""
-    answers: list[Exchange] = []
+def while_live(
+    peer: Peer, questions: Iterable[Question], kind: str = "pending", **how: Any
+) -> list[Labelled]:
+    """The answers of `witnessed` alone, in the order of asking."""
+    return [(title, exchange) for title, exchange, _ in witnessed(peer, questions, kind, **how)]
+
+
+def witnessed(
+    peer: Peer,
+    questions: Iterable[Question],
+    kind: str = "pending",
+    *,
+    least: int | None = None,
+    until: Callable[[Call], object] | None = None,
+    **how: Any,
+) -> list[Witnessed]:
+    """Ask while a call of ours is certainly live; gives each answer with the delivery that shows that it was.
+
+    What was not asked while the call was certainly live is dropped and asked again in a new call. Questions
+    are taken one by one, so that a generator may pace them. `how` is what each call is made with; `until` says
+    when to ask no more in one call (by default: it has ended); `least` answers are enough (by default: all).
+    Raises Untested if no such call can be made, or each ended too soon.
+    """
+    waiting = iter(questions)
+    proven: list[Witnessed] = []
+    for _ in range(MOST_CALLS):
+        call = peer.invoke(kind, **how)
+        _begin(peer, call)
+        asked, exhausted = _ask(peer, call, waiting, until or ended)
+        _prove(peer, call, [exchange for _, exchange in asked], least)
+        late = []
+        for question, exchange in asked:
+            if certainly_live(peer, call, exchange):
+                proven.append((question[0], exchange, _shown(call)[0]))
+            else:
+                late.append(question)
+        if (exhausted and not late) or (least is not None and len(proven) >= least):
+            return proven
+        waiting = chain(late, waiting)
+    raise Untested(_too_short(peer, kind))
+
+
+def certainly_live(peer: Peer, call: Call, exchange: Exchange, *, from_the_first: bool = False) -> bool:
+    """Whether a call was live while a question was asked and answered, as what came for it later shows.
+
+    Asked more than the slack after the acknowledgement (of a subscription: the confirmation), or with
+    `from_the_first` at any time after it, and answered more than the slack before the result (of a
+    subscription: some event) arrived.
+    """
+    shown = _shown(call)
+    start = _registered(call) + (0.0 if from_the_first else peer.slack)
+    return bool(shown) and start < exchange.started and exchange.ended < shown[0].arrived - peer.slack
+
+
+def again_and_again(peer: Peer, within: float) -> Iterator[Question]:
+    """The question about the call itself, every moment, for `within` seconds from the first one on."""
     end = peer.patience.now() + within
-    while not over() and peer.patience.now() < end:
-        answers.append(peer.ask_about(call))
-        peer.patience.pace(every)
-    return answers
+    while peer.patience.now() < end:
+        yield ITSELF, peer.ask_about
+        peer.patience.pace(POLL)
+
+
+def itself(peer: Peer) -> Question:
+    """The control: the question about the call itself, until it is alive or half a call's time is over."""
+
+    def ask(call: Call) -> Exchange:
+        lasts = peer.session.tool(call.kind).seconds
+        return until_alive(peer, call, lasts / 2 if lasts else peer.race)
+
+    return ITSELF, ask
+
+
+def in_its_thread(peer: Peer, title: str, tool_call_id: str) -> Question:
+    """The question about another id in the thread of the live call."""
+    return title, lambda call: peer.ask(tool_call_id, call.thread)
+
+
+def until_alive(peer: Peer, call: Call, within: float | None = None) -> Exchange:
+    """Ask until the call is alive, has ended, or `within` (the grace time) is over; gives the last answer."""
+    end = peer.patience.now() + (peer.grace if within is None else within)
+    while True:
+        exchange = peer.ask_about(call)
+        if means_alive(exchange) or ended(call) or peer.patience.now() > end:
+            return exchange
+        peer.patience.pace(POLL)
+
+
+def ended(call: Call) -> bool:
+    """Whether its result, or a subscription's final event, has arrived."""
+    return bool(call.final if _subscribing(call) else call.results)
 
 
 def between(answers: list[Exchange], start: float, end: float) -> list[Exchange]:
@@ -39,7 +135,7 @@ def between(answers: list[Exchange], start: float, end: float) -> list[Exchange]
 
 
 def expect_gone(peer: Peer, call: Call, what: str, within: float) -> None:
-    """Not alive within `within` seconds, and not alive again after that."""
+    """Judge that a call is not alive within `within` seconds, and not alive again after that."""
     asked: list[Exchange] = []
 
     def gone() -> bool:
@@ -61,36 +157,96 @@ def expect_gone(peer: Peer, call: Call, what: str, within: float) -> None:
             raise Violation(
                 "`alive: false` for good",
                 "`alive: true` again",
-                asked[-1],
                 again,
+                asked[-1],
                 case=f"{what}: alive again",
             )
+    peer.judged()
 
 
-def need_events(peer: Peer, call: Call, count: int, asks: bool = False) -> list[Exchange]:
-    """Wait for a subscription's events, asking meanwhile. Raises Untested if they do not come."""
-    peer.session.fire()
-    answers: list[Exchange] = []
-    if asks:
-        answers = ask_until(peer, call, lambda: len(call.events) >= count, peer.grace)
-    if not call.mailbox.until(lambda _: len(call.events) >= count, peer.grace):
-        raise Untested(
-            f"the subscription sent {len(call.events)} of {count} events within {peer.grace:g} s; "
-            "configure scenario.subscription with more frequent events, or a trigger"
-        )
-    return answers
+def need_events(peer: Peer, call: Call, count: int) -> None:
+    """Wait for a subscription's events. Raises Untested if they do not come."""
 
+    def arrived(number: int) -> Callable[[object], bool]:
+        return lambda _: len(call.events) >= number
 
-def known_alone(peer: Peer, call: Call) -> bool:
-    """Wait until a pending call is alive to one who asks alone; false if it ended first."""
-    end = peer.patience.now() + peer.grace
-    while not call.results and peer.patience.now() < end:
-        if means_alive(peer.ask_about(call)):
-            return True
-        peer.patience.pace(POLL)
-    return False
+    for number in range(1, count + 1):
+        peer.session.fire()
+        if not call.mailbox.until(arrived(number), peer.grace):
+            raise Untested(_too_few(call, count, peer.grace))
 
 
 def attempts_of(call: Call, count: int = 1) -> Callable[[object], bool]:
     """A condition: so many attempts to deliver the call's result have arrived."""
     return lambda _: len(call.results) >= count
+
+
+def _subscribing(call: Call) -> bool:
+    return call.kind in {"subscription", "final"}
+
+
+def _shown(call: Call) -> tuple[Delivery, ...]:
+    """What shows that a call was live until it arrived: its first result, or a subscription's last event."""
+    return call.events[-1:] if _subscribing(call) else call.results[:1]
+
+
+def _registered(call: Call) -> float:
+    """When the server had said that it knows of the call."""
+    if _subscribing(call) and call.result is not None:
+        return call.result.exchange.ended
+    return call.acknowledged
+
+
+def _begin(peer: Peer, call: Call) -> None:
+    """Wait until nobody can say any more that the call has only just begun."""
+    if _subscribing(call):
+        peer.need_result(call)
+    peer.patience.until(lambda: peer.patience.now() > _registered(call) + peer.slack, peer.slack * 2)
+
+
+def _ask(
+    peer: Peer, call: Call, waiting: Iterator[Question], over: Callable[[Call], object]
+) -> tuple[list[tuple[Question, Exchange]], bool]:
+    """Ask until that is over; gives what was asked, and whether no question is left."""
+    asked: list[tuple[Question, Exchange]] = []
+    events = -1
+    for question in waiting:
+        if _subscribing(call) and len(call.events) > events:
+            events = len(call.events)
+            peer.session.fire()
+        asked.append((question, question[1](call)))
+        if over(call):
+            return asked, False
+    return asked, True
+
+
+def _prove(peer: Peer, call: Call, answers: list[Exchange], least: int | None) -> None:
+    """Wait for what shows that the call was live until then."""
+    if not _subscribing(call):
+        peer.need_result(call)
+        return
+    needed = len(answers) if least is None else min(least, len(answers))
+
+    def proven(_: object) -> bool:
+        return bool(call.final) or sum(certainly_live(peer, call, each) for each in answers) >= needed
+
+    peer.session.fire()
+    if not call.mailbox.until(proven, peer.grace) and not call.events:
+        raise Untested(_too_few(call, 1, peer.grace))
+    peer.cancel(call)
+
+
+def _too_few(call: Call, count: int, within: float) -> str:
+    return (
+        f"the subscription sent {len(call.events)} of {count} events within {within:g} s; "
+        "configure scenario.subscription with more frequent events, or a trigger"
+    )
+
+
+def _too_short(peer: Peer, kind: str) -> str:
+    if kind != "pending":
+        return "the subscription ended before everything was asked; configure one that lasts longer"
+    return (
+        "a pending call ended before everything was asked; configure scenario.pending to last longer "
+        f"than {peer.session.tool('pending').seconds or 0:g} s"
+    )

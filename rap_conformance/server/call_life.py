@@ -13,7 +13,6 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from rap_conformance.engine.evidence import Exchange
 from rap_conformance.engine.requirement import Level
 from rap_conformance.engine.scenario import NotApplicable, Trouble, Untested, Violation
 from rap_conformance.network.receiver import OK, Answer, Delivery
@@ -68,6 +67,11 @@ class Lived:
     call: Call
     seen: tuple[Seen, ...]
 
+    def shows(self, code: str) -> bool:
+        """Whether the call was asked about in a state in which a wrong answer breaks that requirement."""
+        asked = {state for state, event in lifecycle.executed(self.seen) if event is Event.ASK}
+        return code in {CODES[state] for state in asked} or (code == "TCS026" and State.ENDED in asked)
+
 
 @dataclass(frozen=True, slots=True)
 class Lives:
@@ -78,11 +82,9 @@ class Lives:
     lacking: tuple[str, ...]
     lived: tuple[Lived, ...]
 
-    def show(self, code: str) -> bool:
-        """Whether a call was asked about in a state in which a wrong answer breaks that requirement."""
-        asked = {state for (state, event), count in self.counts.items() if event is Event.ASK and count}
-        told = {CODES[state] for state in asked} | ({"TCS026"} if State.ENDED in asked else set())
-        return code in told
+    def showing(self, code: str) -> tuple[Lived, ...]:
+        """The lives that show something about a requirement."""
+        return tuple(one for one in self.lived if one.shows(code))
 
 
 def plan(kinds: tuple[str, ...], least: int, seed: int) -> list[Life]:
@@ -122,7 +124,7 @@ def _each(_: object) -> object:
     return object()
 
 
-_OURS = {Event.ASK, Event.INVOKE, Event.CANCEL, Event.CLOSE}
+OURS = {Event.ASK, Event.INVOKE, Event.CANCEL, Event.CLOSE}
 """What we do to a call; all else comes from the server."""
 
 
@@ -224,49 +226,6 @@ def run(peer: Peer) -> Lives:
     return Lives(tuple(breaks.values()), counts, lacking, tuple(lived))
 
 
-def afterwards(peer: Peer, lives: Lives) -> tuple[list[tuple[Break, Lived]], int]:
-    """What came for calls that had been cancelled and answered `false`, beyond the race window.
-
-    Gives that, and how many calls were looked at.
-    Calls of a kind that is answered wrongly while it lives are passed over: that is TCS005's and TCS007's.
-    Waits until whatever a server went on with in spite of its answer must have come. Raises Untested if
-    nothing could have come so late.
-    """
-    ends: list[float] = []
-    silent: list[Lived] = []
-    for one in lives.lived:
-        silence = next(
-            (s.end for s in one.seen if s.alive is False and s.start > one.call.acknowledged), None
-        )
-        if silence is None or not any(each.event is Event.CANCEL for each in one.seen):
-            continue
-        if peer.session.history.is_broken("TCS007" if one.life.kind == "subscription" else "TCS005"):
-            continue
-        silent.append(one)
-        lasts = peer.session.tool(one.life.kind).seconds or 0.0
-        if one.life.kind == "subscription" or one.call.sent + lasts > silence + peer.race:
-            ends.append(max(silence + peer.race, one.call.sent + lasts) + 1.0)
-    if not ends:
-        raise Untested(
-            "no call that was cancelled and answered `false` could have delivered after race_window"
-        )
-    subscription = peer.config.scenarios.get("subscription")
-    least = 1.0 if subscription is not None and subscription.trigger else 0.0
-    peer.session.fire()
-    peer.patience.pace(max(least, max(ends) - peer.patience.now()))
-    edges = Edges(peer.slack, peer.grace, peer.race)
-    found: dict[tuple[str, str, bool], tuple[Break, Lived]] = {}
-    for one in silent:
-        seen = in_order(one.call, [each for each in one.seen if each.event in _OURS])
-        broken = lifecycle.judge(seen, edges)
-        if broken is not None and broken.code == "TCS025":
-            found.setdefault(
-                (broken.code, broken.case, broken.advice), (broken, Lived(one.life, one.call, seen))
-            )
-    known = {(broken.code, broken.case, broken.advice) for broken, _ in lives.breaks}
-    return [each for key, each in found.items() if key not in known], len(silent)
-
-
 def _callable(peer: Peer, kind: str) -> bool:
     try:
         peer.session.tool(kind)
@@ -309,16 +268,18 @@ def _less(life: Life) -> list[Life]:
 
 
 def violation(found: Break, lived: Lived) -> Violation:
-    """A departure from the table, with the exchanges that lead to it in order of time."""
-    shown: list[Exchange] = [each.exchange for each in lived.seen[: found.upto + 1]]
+    """A departure from the table: first the answer that shows it, then what led to it in order of time."""
+    until = lived.seen[: found.upto + 1]
     told = "; ".join(
         f"{number}. {each.event}" + ("" if each.alive is None else f": {str(each.alive).lower()}")
-        for number, each in enumerate(lived.seen[: found.upto + 1], 1)
+        for number, each in enumerate(until, 1)
     )
+    offending = next((each for each in reversed(until) if each.alive is not None), until[-1])
     return Violation(
         found.expected,
         f"{found.actual}, in this life of a {lived.life.kind} call: {told}",
-        *shown,
+        offending.exchange,
+        *(each.exchange for each in until if each is not offending),
         case=found.case,
         level=Level.ADVICE if found.advice else None,
     )

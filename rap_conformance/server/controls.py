@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterable, Sequence
 
 from rap_conformance.engine.evidence import Exchange
 from rap_conformance.engine.scenario import Untested
 from rap_conformance.protocol.leaks import reveals
 from rap_conformance.protocol.messages import fresh
 from rap_conformance.protocol.reading import means_alive
-from rap_conformance.server.call import Call
+from rap_conformance.server.asking import ITSELF, Labelled
 from rap_conformance.server.corpus import live
 from rap_conformance.server.peer import Peer
-
-EVERY = 0.06
-"""Seconds between two questions about a call that should be alive."""
 
 
 def need_answer(peer: Peer) -> None:
@@ -41,12 +38,25 @@ def _about_live(peer: Peer) -> list[Exchange]:
         return []
 
 
-def seen_alive(peer: Peer, call: Call, over: Callable[[], object]) -> bool:
-    """Ask about a call until it is alive, or `over`, within the grace time; whether it was alive."""
-    end = peer.patience.now() + peer.grace
-    while True:
-        if means_alive(peer.ask_about(call)):
-            return True
-        if over() or peer.patience.now() > end:
-            return False
-        peer.patience.pace(EVERY)
+def need_alive(peer: Peer, exchange: Exchange, what: str) -> None:
+    """The control beside what is not alive: what is, is seen alive. Raises Untested if it is not."""
+    peer.controlled(means_alive(exchange), f"{what} is never alive, which TCS005 and TCS007 are about")
+
+
+def judge_false(peer: Peer, answers: Iterable[Labelled]) -> None:
+    """None of these answers may be `true`. What cannot be read is left to those who judge form.
+
+    Raises Untested if none can be read.
+    """
+    readable = [(case, exchange) for case, exchange in answers if means_alive(exchange) is not None]
+    if not readable:
+        raise Untested("no answer could be read")
+    for case, exchange in readable:
+        peer.expect(not means_alive(exchange), "`alive: false`", "`alive: true`", exchange, case=case)
+
+
+def judge_resembling(peer: Peer, answers: Sequence[Labelled]) -> None:
+    """Of these answers only the first, about the live call itself, may be `true`, and it has to be."""
+    (_, control), *others = answers
+    judge_false(peer, others)
+    need_alive(peer, control, ITSELF)

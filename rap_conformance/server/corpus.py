@@ -13,12 +13,11 @@ from typing import Any, Literal
 from rap_conformance.engine.evidence import Exchange
 from rap_conformance.engine.scenario import PeerDied, Violation
 from rap_conformance.network.probe import NoAnswer
-from rap_conformance.protocol.messages import encode, fresh, query
-from rap_conformance.protocol.reading import lenient_json, means_alive
-from rap_conformance.server.call import Call
+from rap_conformance.protocol.messages import encode, fresh
+from rap_conformance.protocol.reading import lenient_json
+from rap_conformance.server.asking import Labelled, while_live
 from rap_conformance.server.peer import Peer
 
-Labelled = tuple[str, Exchange]
 Check = Callable[[Exchange], tuple[str, str] | None]
 """Looks at one exchange; gives what was expected and what was there instead, or None if all is well."""
 
@@ -49,15 +48,14 @@ def ordinary(peer: Peer) -> list[Labelled]:
 
 def live(peer: Peer) -> list[Labelled]:
     """Answers about a call that was certainly live. Raises Untested without a tool that stays pending."""
-
-    def make() -> list[Labelled]:
-        return peer.while_pending([(LIVE, peer.ask_about)] * 3)[1]
-
-    return peer.session.once("live", make)
+    return peer.session.once("live", lambda: while_live(peer, [(LIVE, peer.ask_about)] * 3))
 
 
 def subscribed(peer: Peer) -> list[Labelled]:
-    """Answers about an active subscription. Raises Untested without a tool that makes one."""
+    """Answers about a subscription; their form is owed even if it should have ended meanwhile.
+
+    Raises Untested without a tool that makes one.
+    """
 
     def make() -> list[Labelled]:
         call = peer.invoke("subscription")
@@ -70,15 +68,15 @@ def subscribed(peer: Peer) -> list[Labelled]:
 
 
 def judge_answers(peer: Peer, answers: Iterable[Labelled], check: Check) -> None:
-    """Judge each answer; report each case once, and make a generated input as small as it gets."""
-    told: set[str] = set()
+    """Judge each answer by what the check finds; a generated input is made as small as it gets, once."""
+    wrong: set[str] = set()
     for case, exchange in answers:
         if (found := check(exchange)) is None:
             peer.judged()
             continue
-        if case in told:
+        if case in wrong:
             continue
-        told.add(case)
+        wrong.add(case)
         if case == GENERATED:
             exchange = smallest_of(peer, "ordinary", lambda e: check(e) is not None, exchange)
             found = check(exchange) or found
@@ -181,25 +179,3 @@ def id_shapes() -> list[tuple[str, str]]:
         ("of 64 characters", f"rapc-{unique}{unique}"[:64]),
         ("with dots and colons", f"rapc-{unique[:6]}.{unique[6:9]}:0"),
     ]
-
-
-def ask_id(peer: Peer, tool_call_id: str) -> Callable[[Call], Exchange]:
-    """A question about an id in the thread of a live call."""
-    return lambda call: peer.ask(tool_call_id, call.thread)
-
-
-def once_alive(peer: Peer) -> Callable[[Call], Exchange]:
-    """A question about a live call itself, asked until it is alive or half its time is over."""
-
-    def ask(call: Call) -> Exchange:
-        half = peer.patience.now() + (peer.session.tool(call.kind).seconds or 0.0) / 2
-        exchange = peer.ask_about(call)
-        while not means_alive(exchange) and peer.patience.now() < half:
-            peer.patience.pace(0.06)
-            exchange = peer.ask_about(call)
-        return exchange
-
-    return ask
-
-
-__all__ = ["GENERATED", "LIVE", "Check", "Labelled", "ask_id", "query"]

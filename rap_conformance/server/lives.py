@@ -8,7 +8,10 @@ from __future__ import annotations
 
 from rap_conformance.engine.requirement import Stage
 from rap_conformance.engine.scenario import Part, Untested
+from rap_conformance.protocol import lifecycle
+from rap_conformance.protocol.lifecycle import Break, Edges, Event
 from rap_conformance.server import call_life
+from rap_conformance.server.call_life import Lived, Lives
 from rap_conformance.server.controls import need_answer
 from rap_conformance.server.peer import Peer
 
@@ -18,15 +21,15 @@ def share(code: str) -> Part:
 
     def report(peer: Peer) -> None:
         with peer.part("random lives"):
-            need_answer(peer)
-            lives = peer.session.once("lives", lambda: call_life.run(peer))
-            if not lives.show(code):
+            lives = lived(peer)
+            telling = lives.showing(code)
+            broken = [(found, one) for found, one in lives.breaks if found.code == code]
+            if not telling and not broken:
                 raise Untested("no life came to what this is about")
             peer.record.examples += len(lives.lived)
-            peer.judged(len(lives.lived))
-            for found, lived in lives.breaks:
-                if found.code == code:
-                    peer.report(call_life.violation(found, lived))
+            peer.judged(max(0, len(telling) - len(broken)))
+            for found, one in broken:
+                peer.report(call_life.violation(found, one))
             peer.note(f"{len(lives.lived)} random lives; transitions taken: {call_life.told(lives.counts)}")
             if lives.lacking:
                 peer.note(f"transitions taken too seldom: {'; '.join(lives.lacking)}")
@@ -34,15 +37,62 @@ def share(code: str) -> Part:
     return Part(report)
 
 
+def lived(peer: Peer) -> Lives:
+    """The random lives of this run. Raises Untested if no tool may be called, or nothing is answered."""
+    need_answer(peer)
+    return peer.session.once("lives", lambda: call_life.run(peer))
+
+
 def _afterwards(peer: Peer) -> None:
     with peer.part("what comes after `false`"):
-        need_answer(peer)
-        lives = peer.session.once("lives", lambda: call_life.run(peer))
-        found, looked_at = call_life.afterwards(peer, lives)
-        peer.judged(looked_at)
-        for broken, lived in found:
-            peer.report(call_life.violation(broken, lived))
+        found, looked_at = afterwards(peer, lived(peer))
+        peer.judged(looked_at - len(found))
+        for broken, one in found:
+            peer.report(call_life.violation(broken, one))
 
 
 AFTERWARDS = Part(_afterwards, Stage.DEADLY)
 """Long after a `false` nothing had come."""
+
+
+def afterwards(peer: Peer, lives: Lives) -> tuple[list[tuple[Break, Lived]], int]:
+    """What came for calls that had been cancelled and answered `false`, beyond the race window.
+
+    Gives that, and how many calls were looked at.
+    Calls of a kind that is answered wrongly while it lives are passed over: that is TCS005's and TCS007's.
+    Waits until whatever a server went on with in spite of its answer must have come. Raises Untested if
+    nothing could have come so late.
+    """
+    ends: list[float] = []
+    silent: list[Lived] = []
+    for one in lives.lived:
+        silence = next(
+            (s.end for s in one.seen if s.alive is False and s.start > one.call.acknowledged), None
+        )
+        if silence is None or not any(each.event is Event.CANCEL for each in one.seen):
+            continue
+        if peer.session.history.is_broken("TCS007" if one.life.kind == "subscription" else "TCS005"):
+            continue
+        silent.append(one)
+        lasts = peer.session.tool(one.life.kind).seconds or 0.0
+        if one.life.kind == "subscription" or one.call.sent + lasts > silence + peer.race:
+            ends.append(max(silence + peer.race, one.call.sent + lasts) + 1.0)
+    if not ends:
+        raise Untested(
+            "no call that was cancelled and answered `false` could have delivered after race_window"
+        )
+    subscription = peer.config.scenarios.get("subscription")
+    least = 1.0 if subscription is not None and subscription.trigger else 0.0
+    peer.session.fire()
+    peer.patience.pace(max(least, max(ends) - peer.patience.now()))
+    edges = Edges(peer.slack, peer.grace, peer.race)
+    found: dict[tuple[str, str, bool], tuple[Break, Lived]] = {}
+    for one in silent:
+        seen = call_life.in_order(one.call, [each for each in one.seen if each.event in call_life.OURS])
+        broken = lifecycle.judge(seen, edges)
+        if broken is not None and broken.code == "TCS025":
+            found.setdefault(
+                (broken.code, broken.case, broken.advice), (broken, Lived(one.life, one.call, seen))
+            )
+    known = {(broken.code, broken.case, broken.advice) for broken, _ in lives.breaks}
+    return [each for key, each in found.items() if key not in known], len(silent)

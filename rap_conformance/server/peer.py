@@ -7,7 +7,7 @@ seconds since the run began, durations seconds.
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -31,9 +31,6 @@ if TYPE_CHECKING:
 
 MOST_SILENCES = 10
 """Requests in a row without an answer after which scenarios ask no more: each costs a whole time-out."""
-
-
-Question = tuple[str, Callable[[Call], Exchange]]
 
 
 class Peer(Recorder):
@@ -176,34 +173,6 @@ class Peer(Recorder):
             raise Untested(f"no result arrived for a {call.kind} call ({tool.operation}) within {limit:g} s")
         assert call.result is not None
         return call.result
-
-    def while_pending(
-        self, questions: Sequence[Question], **how: Any
-    ) -> tuple[Call, list[tuple[str, Exchange]]]:
-        """Ask each question while a pending call is certainly live; gives the last call and the answers.
-
-        Certainly live: asked more than the slack after the acknowledgement and answered more than
-        the slack before the result arrived. What was asked too late is asked again in a new call.
-        """
-        left, proven = list(questions), []
-        for _ in range(4):
-            call = self.invoke("pending", **how)
-            self.patience.pace(self.slack)
-            asked = []
-            for title, ask in left:
-                if call.results:
-                    break
-                asked.append((title, ask, ask(call)))
-            result = self.need_result(call)
-            sure = [(t, a, e) for t, a, e in asked if e.ended < result.arrived - self.slack]
-            proven += [(title, exchange) for title, _, exchange in sure]
-            left = left[len(sure) :]
-            if not left:
-                return call, proven
-        raise Untested(
-            f"a pending call ended before everything was asked; configure scenario.pending to last longer "
-            f"than {self.session.tool('pending').seconds or 0:g} s"
-        )
 
     def cancel(self, call: Call) -> Exchange | None:
         """Cancel one of our calls, if the server takes cancellations."""

@@ -1,6 +1,6 @@
-"""The status check over a call's life: alive while the server will still deliver, not alive after.
+"""Many questions at once, as a runtime asks them for independent calls: each gets its own right answer.
 
-Specification: "Tool Call Status Check", section "Query Semantics"; "Subscription Events", section "Liveness".
+Specification: "Tool Call Status Check", section "Dispatch Behavior".
 """
 
 from __future__ import annotations
@@ -9,68 +9,105 @@ from concurrent.futures import ThreadPoolExecutor
 
 from rap_conformance.engine.controls import Control
 from rap_conformance.engine.evidence import Exchange
-from rap_conformance.engine.scenario import Untested, Violation, scenario
+from rap_conformance.engine.scenario import scenario
 from rap_conformance.network.probe import NoAnswer
 from rap_conformance.protocol.messages import fresh
 from rap_conformance.protocol.reading import means_alive
-from rap_conformance.server.asking import known_alone
+from rap_conformance.server.asking import certainly_live, until_alive
 from rap_conformance.server.call import Call
 from rap_conformance.server.peer import Peer
+
+QUESTIONS, CROWD, LIVE = 240, 8, 4
+"""How many questions are asked, how many at once, and about how many live calls."""
+
+LEAST = 20
+"""Answers about live calls without which nothing is said of a crowd."""
 
 
 @scenario("TCS022", control=Control("asked alone, each call is alive and an unknown id is not"))
 def test_right_under_concurrency(peer: Peer) -> None:
     """Hundreds of questions at once, about live and unknown ids: each gets its own right answer."""
-    proven = 0
+    telling = 0
     for _ in range(3):
-        told = asked_by_many(peer)
-        proven += told or 0
-        if told is None or proven >= 20:
+        round_ = Round(peer)
+        telling += round_.judge()
+        if telling >= LEAST or round_.hopeless:
             break
-    if proven < 20:
-        raise Untested("the pending calls ended before many could ask; let scenario.pending last longer")
+    peer.controlled(
+        telling >= LEAST, "the pending calls ended before many could ask; let scenario.pending last longer"
+    )
 
 
-def asked_by_many(peer: Peer) -> int | None:
-    """Ask about live and unknown calls; how many answers about live ones tell something, None if none can."""
-    # The twin, the oldest, is asked about now and then: while it is alive, age alone made no call unknown.
-    twin, *calls = (peer.invoke("pending") for _ in range(5))
-    peer.patience.pace(peer.slack)
-    # What is wrong even if one asks alone is TCS004's and TCS005's.
-    right_alone = {False: not means_alive(peer.ask(fresh(), calls[0].thread))}
-    began = peer.patience.now()
-    right_alone[True] = all([*(known_alone(peer, call) for call in calls)])
-    too_soon = any(call.results and call.results[0].arrived < began + peer.slack for call in calls)
+class Round:
+    """One set of calls that many ask about at once.
 
-    def ask(number: int) -> tuple[Call | None, Exchange] | None:
-        call = calls[number // 2 % len(calls)] if number % 2 else None if number % 30 else twin
+    The twin, the oldest, is asked about now and then: while it is alive, age alone made no call unknown.
+    What is wrong even if one asks alone is TCS004's and TCS005's, and judged there.
+    """
+
+    def __init__(self, peer: Peer) -> None:
+        self.peer = peer
+        self.twin, *self.calls = (peer.invoke("pending") for _ in range(1 + LIVE))
+        peer.patience.pace(peer.slack)
+        self.unknown_right = not means_alive(peer.ask(fresh(), self.calls[0].thread))
+        began = peer.patience.now()
+        alone = [until_alive(peer, call) for call in self.calls]
+        self.live_right = all(means_alive(exchange) for exchange in alone)
+        ended = [call.results[0].arrived for call in self.calls if call.results]
+        self.too_soon = any(end < began + peer.slack for end in ended)
+
+    @property
+    def hopeless(self) -> bool:
+        """Whether another round would tell no more: asked alone, a call is not alive although it has time."""
+        return not self.live_right and not self.too_soon
+
+    def ask(self, number: int) -> tuple[Call | None, Exchange] | None:
+        """A question of the crowd: about a live call, an unknown id or, now and then, the twin."""
+        call = self.calls[number // 2 % LIVE] if number % 2 else None if number % 30 else self.twin
         # Nothing is learnt once the calls ended, as they do meanwhile where the server slows us down.
-        if any(each.results for each in calls):
+        if any(each.results for each in self.calls):
             return None
         try:
-            return call, peer.ask_about(call) if call else peer.ask(fresh(), calls[0].thread)
+            if call is None:
+                return call, self.peer.ask(fresh(), self.calls[0].thread)
+            return call, self.peer.ask_about(call)
         except NoAnswer:
             return None
 
-    with ThreadPoolExecutor(8) as crowd:
-        answers = [answer for answer in crowd.map(ask, range(240)) if answer is not None]
-    end = min(peer.need_result(call).arrived for call in (*calls, twin)) - peer.slack
-    sane = [e.started for about, e in answers if about is twin and means_alive(e) and e.ended < end]
-    proven = 0
-    for about, exchange in answers:
-        if about is twin or (about is not None and exchange.ended > max(sane, default=0.0)):
-            continue
-        proven += about is not None and right_alone[True]
+    def judge(self) -> int:
+        """Let the crowd ask and judge its answers; gives how many answers about live calls tell something."""
+        with ThreadPoolExecutor(CROWD) as crowd:
+            answers = [answer for answer in crowd.map(self.ask, range(QUESTIONS)) if answer is not None]
+        everybody = [*self.calls, self.twin]
+        for call in everybody:
+            self.peer.need_result(call)
+        sane = [
+            exchange.started
+            for about, exchange in answers
+            if about is self.twin
+            and means_alive(exchange)
+            and all(certainly_live(self.peer, call, exchange) for call in everybody)
+        ]
+        self.peer.record.examples += len(answers)
+        judged = 0
+        for about, exchange in answers:
+            if about is None:
+                self._expect(exchange, False, self.unknown_right)
+            elif about is not self.twin and exchange.ended <= max(sane, default=0.0):
+                judged += self._expect(exchange, True, self.live_right)
+        return judged
+
+    def _expect(self, exchange: Exchange, right: bool, alone: bool) -> bool:
+        """Judge an answer that can be read, if one who asks `alone` gets the right one; gives that."""
         alive = means_alive(exchange)
-        wrong = exchange.failure is None and alive is not None and alive is not (about is not None)
-        if wrong and right_alone[about is not None]:
-            peer.report(
-                Violation(
-                    f"`alive: {str(about is not None).lower()}`",
-                    f"`alive: {str(alive).lower()}`",
-                    exchange,
-                    case="a live call, asked by many" if about else "an unknown id, asked by many",
-                )
+        if not alone:
+            return False
+        if exchange.failure is None and alive is not None:
+            self.peer.expect(
+                alive is right,
+                f"`alive: {str(right).lower()}`",
+                f"`alive: {str(alive).lower()}`",
+                exchange,
+                case="a live call, asked by many" if right else "an unknown id, asked by many",
             )
-    peer.record.examples += len(answers)
-    return proven if right_alone[True] or too_soon else None
+        return True

@@ -1,25 +1,33 @@
-"""The status check's answers: their form, and what they say of calls that are not live.
+"""What identifies a call: its two ids, exactly, and nothing else that a query carries.
 
-Specification: "Tool Call Status Check", sections "Response" and "Query Semantics".
+Specification: "Tool Call Status Check", section "Request", "Fields".
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from unicodedata import normalize
 
 from rap_conformance.engine.controls import Control
 from rap_conformance.engine.evidence import Exchange
-from rap_conformance.engine.scenario import Trouble, Untested, Violation, scenario
+from rap_conformance.engine.scenario import Trouble, Untested, scenario
 from rap_conformance.protocol.leaks import reveals
-from rap_conformance.protocol.messages import encode, fresh, query
+from rap_conformance.protocol.messages import encode, fresh, invocation, query
 from rap_conformance.protocol.reading import means_alive
-from rap_conformance.server.asking import POLL, attempts_of, known_alone
-from rap_conformance.server.call import Call
-from rap_conformance.server.corpus import (
-    ask_id,
-    once_alive,
+from rap_conformance.server.asking import (
+    ITSELF,
+    POLL,
+    Question,
+    attempts_of,
+    certainly_live,
+    in_its_thread,
+    itself,
+    until_alive,
+    while_live,
 )
-from rap_conformance.server.peer import Peer, Question
+from rap_conformance.server.call import Call
+from rap_conformance.server.controls import judge_resembling, need_alive
+from rap_conformance.server.peer import Peer
 
 CHARSET = (("Content-Type", "application/json; charset=utf-8"),)
 
@@ -28,19 +36,13 @@ CHARSET = (("Content-Type", "application/json; charset=utf-8"),)
 def test_thread_scoped(peer: Peer) -> None:
     """A live id under another thread's id is not that call."""
     other = fresh("thread")
-    questions: list[Question] = [
-        ("the live call itself", once_alive(peer)),
+    questions = (
+        itself(peer),
         ("a live id under an unknown thread", lambda call: peer.ask(call.id, other)),
         ("a live id with its own id as the thread", lambda call: peer.ask(call.id, call.id)),
         ("a live id with a near miss of its thread", lambda call: peer.ask(call.id, call.thread[:-1])),
-    ]
-    (_, control), *answers = peer.while_pending(questions)[1]
-    for case, exchange in answers:
-        if means_alive(exchange):
-            peer.report(Violation("`alive: false`", "`alive: true`", exchange, case=case))
-    peer.controlled(
-        means_alive(control), "the live call itself is never alive, which TCS005 and TCS007 are about"
     )
+    judge_resembling(peer, while_live(peer, questions))
 
 
 @scenario(
@@ -50,63 +52,65 @@ def test_thread_scoped(peer: Peer) -> None:
 )
 def test_unknown_fields_ignored(peer: Peer) -> None:
     """What a status check carries beyond its two ids changes nothing and runs nothing."""
-
-    def extended(call: Call) -> bytes:
-        return encode({**query(call.id, call.thread), "x-rapc": {"nested": [1, None]}, "alive": False})
-
     with peer.part("a live call"):
-        questions = [
-            ("the plain query", once_alive(peer)),
-            ("additional members", lambda call: peer.post_status(extended(call))),
-            ("a charset parameter", lambda call: peer.ask(call.id, call.thread, headers=CHARSET)),
-        ]
-        answers = dict(peer.while_pending(questions)[1])
-        plain = answers.pop("the plain query")
-        for case, exchange in answers.items():
-            if means_alive(exchange) is not means_alive(plain):
-                peer.report(
-                    Violation(
-                        "the answer to the plain query",
-                        f"another one: status {exchange.status}, {exchange.response_body[:60]!r}",
-                        plain,
-                        exchange,
-                        case=case,
-                    )
-                )
-        peer.controlled(
-            means_alive(plain), "the live call itself is never alive, which TCS005 and TCS007 are about"
-        )
+        judge_additions(peer)
     with peer.part("an invocation's fields"):
-        tool = peer.session.tool("quick")
-        control = peer.invoke("quick")
-        took = peer.need_result(control).arrived - control.sent
-        box = peer.session.receiver.mailbox()
-        call_id, thread = fresh(), fresh("thread")
-        body = {
-            **query(call_id, thread),
-            "operation": tool.operation,
-            "arguments": dict(tool.arguments),
-            "id": call_id,
-            "group_id": thread,
-            "callback_url": box.url,
-        }
-        plain = peer.ask(fresh(), fresh("thread"))
-        exchange = peer.post_status(encode(body))
-        ran = box.until(lambda arrived: arrived, max(1.0, 4 * took))
-        if ran:
-            raise Violation(
-                "a status check and nothing more",
-                "the tool ran and called back",
-                exchange,
-                ran[0].exchange,
-                case="an invocation's fields in a status check",
-            )
-        if means_alive(exchange) and not means_alive(plain):
-            raise Violation(
-                "`alive: false`", "`alive: true`", exchange, case="an unknown id with an invocation's fields"
-            )
-        if not reveals(plain):
-            raise Untested(f"the control, the plain query, gets no status answer (status {plain.status})")
+        judge_invocation_fields(peer)
+
+
+def judge_additions(peer: Peer) -> None:
+    """More members, or a parameter of the media type, leave the answer about a live call as it is."""
+
+    def extended(call: Call) -> Exchange:
+        more = {"x-rapc": {"nested": [1, None]}, "alive": False}
+        return peer.post_status(encode({**query(call.id, call.thread), **more}))
+
+    questions = (
+        itself(peer),
+        ("additional members", extended),
+        ("a charset parameter", lambda call: peer.ask(call.id, call.thread, headers=CHARSET)),
+    )
+    (_, plain), *answers = while_live(peer, questions)
+    for case, exchange in answers:
+        peer.expect(
+            means_alive(exchange) is means_alive(plain),
+            "the answer to the plain query",
+            f"another one: status {exchange.status}, {exchange.response_body[:60]!r}",
+            exchange,
+            plain,
+            case=case,
+        )
+    need_alive(peer, plain, ITSELF)
+
+
+def judge_invocation_fields(peer: Peer) -> None:
+    """A status check that carries an invocation's fields runs no tool, and makes nothing alive."""
+    tool = peer.session.tool("quick")
+    control = peer.invoke("quick")
+    took = peer.need_result(control).arrived - control.sent
+    box = peer.session.receiver.mailbox()
+    call_id, thread = fresh(), fresh("thread")
+    fields = invocation(tool.operation, dict(tool.arguments), call_id, thread, box.url)
+    plain = peer.ask(fresh(), fresh("thread"))
+    exchange = peer.post_status(encode({**fields, **query(call_id, thread)}))
+    ran = box.until(lambda arrived: arrived, max(1.0, 4 * took))
+    peer.expect(
+        not ran,
+        "a status check and nothing more",
+        "the tool ran and called back",
+        exchange,
+        *(delivery.exchange for delivery in (ran or ())[:1]),
+        case="an invocation's fields in a status check",
+    )
+    if not ran and not means_alive(plain):
+        peer.expect(
+            not means_alive(exchange),
+            "`alive: false`",
+            "`alive: true`",
+            exchange,
+            case="an unknown id with an invocation's fields",
+        )
+    peer.controlled(reveals(plain), f"the plain query gets no status answer (status {plain.status})")
 
 
 @scenario(
@@ -127,7 +131,7 @@ def namesakes(peer: Peer) -> bool:
     twin, pending = (peer.invoke("pending") for _ in range(2))  # what comes with age befalls the twin first
     peer.patience.pace(peer.slack)
     began = peer.patience.now()
-    if not known_alone(peer, pending):
+    if not means_alive(until_alive(peer, pending)):
         if pending.results and pending.results[0].arrived < began + peer.slack:
             return False
         raise Untested("the pending call was never alive")
@@ -142,30 +146,33 @@ def namesakes(peer: Peer) -> bool:
         peer.patience.pace(POLL)
     ended, control = peer.ask_about(quick), peer.ask_about(other)
     try:
-        over = min(peer.need_result(call).arrived for call in (pending, twin)) - peer.slack
+        for call in (pending, twin):
+            peer.need_result(call)
     except Untested as missing:
         raise Untested(f"{missing}, after a call of the same id in another thread had ended") from None
-    sure = [(mine, theirs) for mine, theirs in pairs if theirs.ended < over and means_alive(theirs)]
+
+    def certain(exchange: Exchange) -> bool:
+        return all(certainly_live(peer, call, exchange) for call in (pending, twin))
+
+    sure = [mine for mine, theirs in pairs if certain(theirs) and means_alive(theirs)]
     if not sure:
         return False
-    denied = [mine for mine, _ in sure if means_alive(mine) is not True]
-    if len(denied) > 1:
-        peer.report(
-            Violation(
-                "`alive: true` for the pending call, as for one of another id",
-                "not alive, after a call of the same id in another thread ended",
-                denied[0],
-                case="the pending one of two calls with one id",
-            )
-        )
-    if means_alive(ended) and not means_alive(control) and ended.ended < over:
-        peer.report(
-            Violation(
-                "`alive: false` for the call that ended, as for one of another id",
-                "`alive: true`, as for its namesake in another thread",
-                ended,
-                case="the ended one of two calls with one id",
-            )
+    peer.controlled(sure, "two calls with different ids are told apart")
+    denied = [mine for mine in sure if means_alive(mine) is not True]
+    peer.expect(
+        len(denied) < 2,
+        "`alive: true` for the pending call, as for one of another id",
+        "not alive, after a call of the same id in another thread ended",
+        *denied[:1],
+        case="the pending one of two calls with one id",
+    )
+    if certain(ended) and not means_alive(control):
+        peer.expect(
+            not means_alive(ended),
+            "`alive: false` for the call that ended, as for one of another id",
+            "`alive: true`, as for its namesake in another thread",
+            ended,
+            case="the ended one of two calls with one id",
         )
     return True
 
@@ -175,22 +182,17 @@ def test_exact_match(peer: Peer) -> None:
     """A live id padded with white space, or in another Unicode form, is another id."""
     call_id = f"{fresh()}-\u00e9\u212b\ufb01"
     try:
-        _, answers = peer.while_pending(_disguised(peer, call_id), id=call_id)
+        answers = while_live(peer, disguised(peer, call_id), id=call_id)
     except Trouble:
         peer.note("not exercised: Unicode forms (the server takes no invocation whose id is not ASCII)")
         call_id = fresh()
-        _, answers = peer.while_pending(_disguised(peer, call_id), id=call_id)
-    (_, control), *others = answers
-    for case, exchange in others:
-        if means_alive(exchange):
-            peer.report(Violation("`alive: false`", "`alive: true`", exchange, case=case))
-    peer.controlled(
-        means_alive(control), "the live call itself is never alive, which TCS005 and TCS007 are about"
-    )
+        answers = while_live(peer, disguised(peer, call_id), id=call_id)
+    judge_resembling(peer, answers)
 
 
-def _disguised(peer: Peer, call_id: str) -> list[Question]:
-    """Questions about a live id itself, and about what looks like it and is another one."""
+def disguised(peer: Peer, call_id: str) -> Iterator[Question]:
+    """The control, then questions about what looks like a live id and is another one."""
+    yield itself(peer)
     variants = {
         "with a space before": f" {call_id}",
         "with a space after": f"{call_id} ",
@@ -201,6 +203,6 @@ def _disguised(peer: Peer, call_id: str) -> list[Question]:
         "with a no-break space after": f"{call_id}\u00a0",
         **{f"in Unicode form {form}": normalize(form, call_id) for form in ("NFC", "NFD", "NFKC", "NFKD")},
     }
-    others = [(how, other) for how, other in variants.items() if other != call_id]
-    control: Question = ("the live call itself", once_alive(peer))
-    return [control, *((f"a live id {how}", ask_id(peer, other)) for how, other in others)]
+    for how, other in variants.items():
+        if other != call_id:
+            yield in_its_thread(peer, f"a live id {how}", other)

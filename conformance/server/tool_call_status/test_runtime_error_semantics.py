@@ -1,6 +1,6 @@
-"""The status check's answers: their form, and what they say of calls that are not live.
+"""What a runtime reads as "gone" although nothing is: no endpoint, and live calls refused for their pace.
 
-Specification: "Tool Call Status Check", sections "Response" and "Query Semantics".
+Specification: "Tool Call Status Check", section "Runtime Error Semantics".
 """
 
 from __future__ import annotations
@@ -13,28 +13,32 @@ from rap_conformance.protocol.presence import State
 from rap_conformance.server.controls import need_answer
 from rap_conformance.server.peer import Peer
 
+QUIET, QUIET_WITHIN = 5.0, 120.0
+"""Seconds of silence after which what others asked no longer counts, and how long it is waited for."""
+
+PACE, ENOUGH = 0.45, 10.0
+"""Seconds between two questions of one who takes his time, and after how many he asks no more."""
+
+REFUSED = frozenset({401, 429})
+
 
 @scenario("TCS018", control=Positive("an answer has to be there"))
 def test_implemented(peer: Peer) -> None:
     """A server that works asynchronously has the endpoint."""
     presence = peer.session.facts.status
     if presence.state is State.PRESENT:
+        peer.judged()
         return
     if presence.state is not State.ABSENT:
         raise Untested(f"/tool_call_status: {presence.reason}")
     if peer.config.features.get("status") is False:
         raise NotApplicable("the configuration declares that there is none (features.status = false)")
-    exchange = peer.ask(fresh(), fresh("thread"))
     raise Violation(
         "a server that answers POST /tool_call_status",
         f"none: {presence.reason}; a restarted runtime gives up every call that is pending here",
-        exchange,
+        peer.ask(fresh(), fresh("thread")),
         case="no status endpoint",
     )
-
-
-QUIET, QUIET_WITHIN = 5.0, 120.0
-"""Seconds of silence after which what others asked no longer counts, and how long it is waited for."""
 
 
 @scenario(
@@ -42,12 +46,13 @@ QUIET, QUIET_WITHIN = 5.0, 120.0
 )
 def test_limit_spares_live_calls(peer: Peer) -> None:
     """To a caller who takes his time, a live call is never answered 429 or 401."""
-    if refused_for_its_pace(peer) is None:
-        return
-    # Whatever runs beside this scenario uses up the same limit: it counts only once nobody else asks.
-    if not peer.patience.until(lambda: quiet(peer), QUIET_WITHIN):
-        raise Untested("the server limits the pace, and other scenarios went on asking beside this one")
-    if found := refused_for_its_pace(peer):
+    found = refused_for_its_pace(peer)
+    if found is not None:
+        # Whatever runs beside this scenario uses up the same limit: it counts only once nobody else asks.
+        if not peer.patience.until(lambda: quiet(peer), QUIET_WITHIN):
+            raise Untested("the server limits the pace, and other scenarios went on asking beside this one")
+        found = refused_for_its_pace(peer)
+    if found is not None:
         raise found
 
 
@@ -62,25 +67,35 @@ def refused_for_its_pace(peer: Peer) -> Violation | None:
     """Ask about a live call at an easy pace; what is wrong if it is refused while an unknown one is not."""
     call = peer.invoke("pending")
     peer.patience.pace(peer.slack)
-    refused: list[Exchange] = []
-    while not call.results and peer.patience.now() < call.acknowledged + 10.0:
+    refused = answered = 0
+    while not call.results and peer.patience.now() < call.acknowledged + ENOUGH:
         exchange = peer.ask_about(call, patient=False)
-        if exchange.status in {401, 429}:
-            refused.append(exchange)
+        if exchange.status in REFUSED:
+            refused += 1
             wait = exchange.header("retry-after") or ""
             peer.patience.pace(min(float(wait), 5.0) if wait.isdigit() else 1.0)
             control = peer.ask(fresh(), fresh("thread"), patient=False)
-            if control.status == exchange.status and len(refused) < 2:
+            if control.status == exchange.status and refused < 2:
                 continue  # everybody is refused: what we asked before this scenario still counts
             again = peer.ask_about(call, patient=False)
-            if again.status in {401, 429} and control.status not in {401, 429}:
-                return Violation(
-                    "an answer about a live call, at one question a second",
-                    f"status {again.status}, which a runtime reads as gone",
-                    again,
-                    control,
-                    case="a live call refused for its pace",
-                )
-        peer.patience.pace(0.45)
+            if again.status in REFUSED and control.status not in REFUSED:
+                return refusal(again, control)
+        elif exchange.failure is None:
+            answered += 1
+        peer.patience.pace(PACE)
     peer.need_result(call)
+    if not answered:
+        raise Untested("no question about a live call was answered at an easy pace")
+    peer.judged(answered)
     return None
+
+
+def refusal(again: Exchange, control: Exchange) -> Violation:
+    """A live call was refused, an unknown one beside it was not."""
+    return Violation(
+        "an answer about a live call, at one question a second",
+        f"status {again.status}, which a runtime reads as gone",
+        again,
+        control,
+        case="a live call refused for its pace",
+    )

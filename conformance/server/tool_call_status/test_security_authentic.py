@@ -15,7 +15,8 @@ from rap_conformance.protocol.forgeries import forgeries, loose, spellings, spli
 from rap_conformance.protocol.leaks import reveals
 from rap_conformance.protocol.messages import JSON, encode, fresh, query
 from rap_conformance.protocol.reading import means_alive
-from rap_conformance.server.controls import need_answer, seen_alive
+from rap_conformance.server.asking import until_alive
+from rap_conformance.server.controls import need_answer
 from rap_conformance.server.corpus import live
 from rap_conformance.server.peer import Peer
 from rap_conformance.server.strangers import ask_as, forged, need_headers
@@ -177,7 +178,7 @@ def test_own_calls_only(peer: Peer) -> None:
             raise Untested("the second identity gets no status answers")
     call = peer.invoke("pending")
     peer.patience.pace(peer.slack)
-    known = seen_alive(peer, call, lambda: call.results)
+    known = means_alive(until_alive(peer, call))
     asked = peer.ask_about(call, credentials=other)
     cancelled = peer.session.notify("cancel_tool_call", query(call.id, call.thread), other)
     lasts = peer.session.tool("pending").seconds or 0.0

@@ -13,10 +13,11 @@ from rap_conformance.engine.scenario import Untested, Violation, scenario
 from rap_conformance.protocol.leaks import OF_THE_BODY, VOLATILE_HEADERS, leaked, members
 from rap_conformance.protocol.messages import fresh
 from rap_conformance.protocol.reading import means_alive
+from rap_conformance.server.asking import Question, while_live
 from rap_conformance.server.call import Call, planted
 from rap_conformance.server.controls import need_answer
 from rap_conformance.server.corpus import live, ordinary
-from rap_conformance.server.peer import Peer, Question
+from rap_conformance.server.peer import Peer
 
 Groups = tuple[list[Exchange], list[Exchange]]
 """Answers about known calls, and about unknown ones before, between and after them.
@@ -68,7 +69,7 @@ def live_beside_unknown(peer: Peer, ended: list[Call]) -> Groups:
     questions: list[Question] = [("unknown", lambda call: peer.ask(fresh(), call.thread))]
     for title, ask in (("live", peer.ask_about), ("other", lambda _: peer.ask_about(first))) * 2:
         questions += [(title, ask), questions[0]]
-    answers = peer.while_pending(questions)[1]
+    answers = while_live(peer, questions)
     over = peer.need_result(first).arrived - peer.slack
     ended.append(first)
     alive = [e for title, e in answers if title == "live" or (title == "other" and e.ended < over)]

@@ -17,8 +17,9 @@ from rap_conformance.engine.scenario import Violation, scenario
 from rap_conformance.network.probe import NOBODY, Credentials
 from rap_conformance.protocol.leaks import VOLATILE_HEADERS
 from rap_conformance.protocol.noise import essence
+from rap_conformance.server.asking import Question, while_live
 from rap_conformance.server.controls import need_answer
-from rap_conformance.server.peer import Peer, Question
+from rap_conformance.server.peer import Peer
 from rap_conformance.server.strangers import ask_as, need_headers
 
 PAIRS, WORTH_TELLING, IMPROBABLE = 40, 0.010, 1e-6
@@ -72,7 +73,7 @@ def rejections(peer: Peer) -> list[Rejections]:
             question(peer, f"{title}/live", caller, True),
         )
         questions += [unknown, alive] * 3 + [unknown]
-    answers = peer.while_pending(questions)[1]
+    answers = while_live(peer, questions)
 
     def about(title: str) -> tuple[Exchange, ...]:
         return tuple(exchange for case, exchange in answers if case == title)
@@ -130,7 +131,7 @@ def test_even_timing(peer: Peer) -> None:
     """A rejection about a live call takes as long as one about an unknown call."""
     need_headers(peer)
     pair = [question(peer, "live", NOBODY, True), question(peer, "unknown", NOBODY)]
-    answers = peer.while_pending(pair * PAIRS)[1]
+    answers = while_live(peer, pair * PAIRS)
     alive = [exchange for case, exchange in answers if case == "live"]
     unknown = [exchange for case, exchange in answers if case == "unknown"]
     differences = [one.elapsed - two.elapsed for one, two in zip(alive, unknown, strict=True)]

@@ -18,10 +18,11 @@ from rap_conformance.protocol.leaks import internals, leaked
 from rap_conformance.protocol.messages import encode, fresh, query
 from rap_conformance.protocol.payloads import Malformed, hostile_ids, malformed_payloads
 from rap_conformance.protocol.reading import means_alive
+from rap_conformance.server.asking import ITSELF, Labelled, Question, itself, while_live
 from rap_conformance.server.call import Call, planted
-from rap_conformance.server.controls import need_answer
-from rap_conformance.server.corpus import Labelled, once_alive, smallest_of
-from rap_conformance.server.peer import Peer, Question
+from rap_conformance.server.controls import need_alive, need_answer
+from rap_conformance.server.corpus import smallest_of
+from rap_conformance.server.peer import Peer
 
 BIG = 64 * 1024
 """Bytes of a request from which on a reset, like a 413, is a legal refusal."""
@@ -151,16 +152,14 @@ def expect_unchanged(peer: Peer, before: Exchange, after: str) -> None:
 def judge_mistyped(peer: Peer) -> None:
     """No value of another type stands for a live call's id."""
     digits = f"7{secrets.randbelow(10**14):014}"  # a whole number that any JSON reader keeps exactly
-    (_, control), *answers = peer.while_pending(mistyped(peer), id=digits)[1]
+    (_, control), *answers = while_live(peer, mistyped(peer), id=digits)
     right = 0
     for case, exchange in answers:
         if violation := refusal(peer, exchange, case):
             peer.report(violation)
         else:
             right += 1
-    peer.controlled(
-        means_alive(control), "the live call itself is never alive, which TCS005 and TCS007 are about"
-    )
+    need_alive(peer, control, ITSELF)
     peer.judged(right)
 
 
@@ -174,7 +173,7 @@ def mistyped(peer: Peer) -> list[Question]:
         return f"{title} in place of a live call's id", ask
 
     return [
-        ("the live call itself", once_alive(peer)),
+        itself(peer),
         question("the number that its digits are", int),
         question("a list that holds it", lambda call_id: [call_id]),
         question("an object that holds it", lambda call_id: {"id": call_id}),
