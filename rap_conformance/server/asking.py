@@ -56,7 +56,7 @@ def witnessed(
     """Ask while a call of ours is certainly live; gives each answer with the delivery that shows that it was.
 
     What was not asked while the call was certainly live is dropped and asked again in a new call. Questions
-    are taken one by one, so that a generator may pace them. `how` is what each call is made with; `until` says
+    are taken one by one: a generator may pace them. `how` is what each call is made with; `until` says
     when to ask no more in one call (by default: it has ended); `least` answers are enough (by default: all).
     Raises Untested if no such call can be made, or each ended too soon.
     """

@@ -19,7 +19,7 @@ from rap_conformance.server.controls import need_answer
 from rap_conformance.server.peer import Peer
 
 SIDES, PACE, MOST, RARELY = 3, 0.03, 100, 0.5
-"""From how many sides a call is asked about; the seconds between a side's questions, for how many questions in
+"""From how many sides a call is asked about; seconds between a side's questions, for how many questions in
 all, and the seconds after those."""
 
 UNKNOWN_MOST = 30
