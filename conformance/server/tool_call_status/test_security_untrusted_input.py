@@ -18,9 +18,9 @@ from rap_conformance.protocol.leaks import internals, leaked
 from rap_conformance.protocol.messages import encode, fresh, query
 from rap_conformance.protocol.payloads import Malformed, hostile_ids, malformed_payloads
 from rap_conformance.protocol.reading import means_alive
-from rap_conformance.server.asking import Labelled, Question, itself, while_live
+from rap_conformance.server.asking import ITSELF, Labelled, Question, itself, while_live
 from rap_conformance.server.call import Call, planted
-from rap_conformance.server.controls import need_answer
+from rap_conformance.server.controls import need_alive, need_answer
 from rap_conformance.server.corpus import smallest_of
 from rap_conformance.server.peer import Peer
 
@@ -159,9 +159,7 @@ def judge_mistyped(peer: Peer) -> None:
             peer.report(violation)
         else:
             right += 1
-    peer.controlled(
-        means_alive(control), "the live call itself is never alive, which TCS005 and TCS007 are about"
-    )
+    need_alive(peer, control, ITSELF)
     peer.judged(right)
 
 
