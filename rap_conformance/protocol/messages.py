@@ -18,7 +18,7 @@ CALLBACKS = (RESULT, EVENT, "user_choice", "oauth", "view_update")
 """The types of everything that is posted to a callback URL."""
 STATUS_PATH = "/tool_call_status"
 MANIFEST_PATH = "/.well-known/rap-toolset"
-"""Where it is asked, below a server's base URL. Specification: "Tool Call Status Check", "Toolset Discovery"."""
+"""Paths below a server's base URL. Specification: "Tool Call Status Check", "Toolset Discovery"."""
 JSON: Headers = (("Content-Type", "application/json"),)
 """The headers of every message with a body. Specification: "Transport", "Message Encoding"."""
 
