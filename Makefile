@@ -19,13 +19,14 @@ certify: $(STAMP) ## Certify the embedded reference server; reports in reports/
 test: $(STAMP) ## Run this project's own tests
 	$(BIN)/pytest tests $(ARGS)
 
-lint: $(STAMP) ## Style, types, who may import whom, generated files up to date, house rules
+lint: $(STAMP) ## Style, types, imports between rooms, dead code, generated files up to date, house rules
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache --no-logo
 	$(BIN)/python -m rap_conformance.docs --check
 	$(BIN)/python -m rap_conformance.contract --check
+	$(BIN)/vulture
 	$(BIN)/python scripts/house_rules.py
 
 mutants: $(STAMP) ## Is every fault caught by its own requirement and no other? ARGS="--third", names, …

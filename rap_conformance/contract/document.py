@@ -6,7 +6,8 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any, Protocol
 
-STATUS_PATH = "/tool_call_status"
+from rap_conformance.protocol.messages import MANIFEST_PATH, STATUS_PATH
+
 _DESCRIPTION = (
     "What a tool server of the Reactive Agent Protocol offers to a runtime, and what it sends back. "
     "Generated from the JSON Schemas beside this file by `python -m rap_conformance.contract`: change those. "
@@ -14,7 +15,7 @@ _DESCRIPTION = (
     "wherever that is. Authentication between runtime and server is not prescribed and left out here."
 )
 _OPERATIONS: dict[tuple[str, str], dict[str, Any]] = {
-    ("/.well-known/rap-toolset", "get"): {
+    (MANIFEST_PATH, "get"): {
         "operationId": "discover",
         "summary": "The toolset manifest",
         "answer": "toolset",

@@ -8,8 +8,9 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from rap_conformance.contract import generation as engine
-from rap_conformance.contract.document import STATUS_PATH, for_generation
+from rap_conformance.contract.document import for_generation
 from rap_conformance.contract.schemas import STATUS_REQUEST, Contract, contract
+from rap_conformance.protocol.messages import STATUS_PATH
 from rap_conformance.protocol.payloads import hostile_ids
 
 if TYPE_CHECKING:

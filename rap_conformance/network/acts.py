@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import threading
 from dataclasses import dataclass
 from typing import Any
 
 from rap_conformance.engine.evidence import Failure, Headers
+from rap_conformance.protocol.messages import JSON, encode
 
 
 class Gate:
@@ -62,4 +62,4 @@ def head(status: int, headers: Headers, version: str = "1.1") -> bytes:
 
 def alive(value: bool, **how: Any) -> Act:
     """The answer a proper server gives."""
-    return answer(200, json.dumps({"alive": value}).encode(), (("Content-Type", "application/json"),), **how)
+    return answer(200, encode({"alive": value}), JSON, **how)

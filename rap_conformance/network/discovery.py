@@ -8,7 +8,7 @@ from rap_conformance.engine.evidence import Headers
 from rap_conformance.network.patience import Patience
 from rap_conformance.network.probe import Credentials, NoAnswer, Probe
 from rap_conformance.network.redaction import Redactor
-from rap_conformance.protocol.messages import lenient_json
+from rap_conformance.protocol.messages import MANIFEST_PATH, lenient_json
 
 
 class NotFound(Exception):
@@ -20,7 +20,7 @@ def tools_of(base: str, headers: list[tuple[str, str]]) -> list[dict[str, Any]]:
     credentials: Headers = tuple(headers)
     probe = Probe(Patience(), Redactor(), timeout=10.0, credentials=Credentials(credentials), origins=[base])
     try:
-        exchange = probe.send("GET", f"{base}/.well-known/rap-toolset")
+        exchange = probe.send("GET", base + MANIFEST_PATH)
     except NoAnswer as trouble:
         raise NotFound(str(trouble)) from None
     finally:
@@ -30,6 +30,6 @@ def tools_of(base: str, headers: list[tuple[str, str]]) -> list[dict[str, Any]]:
         got = (
             exchange.failure.value if exchange.failure else f"status {exchange.status} without a JSON object"
         )
-        raise NotFound(f"no manifest at {base}/.well-known/rap-toolset: {got}")
+        raise NotFound(f"no manifest at {base}{MANIFEST_PATH}: {got}")
     tools = manifest.get("tools")
     return [tool for tool in tools if isinstance(tool, dict)] if isinstance(tools, list) else []

@@ -5,8 +5,8 @@ from __future__ import annotations
 import threading
 
 from rap_conformance.engine.evidence import Headers
+from rap_conformance.engine.inputs import REDACTED
 
-MASK = "<redacted>"
 _SECRET_HEADERS = frozenset(
     {"authorization", "proxy-authorization", "cookie", "set-cookie", "x-api-key", "x-amz-security-token"}
 )
@@ -30,7 +30,7 @@ class Redactor:
         """`value` without secrets."""
         for secret in self._secrets:
             if secret in value:
-                value = value.replace(secret, MASK)
+                value = value.replace(secret, REDACTED)
         return value
 
     def data(self, value: bytes) -> bytes:
@@ -38,12 +38,12 @@ class Redactor:
         for secret in self._secrets:
             raw = secret.encode("utf-8", "surrogatepass")
             if raw in value:
-                value = value.replace(raw, MASK.encode())
+                value = value.replace(raw, REDACTED.encode())
         return value
 
     def headers(self, headers: Headers) -> Headers:
         """Headers without secrets; those that carry credentials by their name lose their value."""
         return tuple(
-            (name, MASK if name.lower() in _SECRET_HEADERS and value else self.text(value))
+            (name, REDACTED if name.lower() in _SECRET_HEADERS and value else self.text(value))
             for name, value in headers
         )

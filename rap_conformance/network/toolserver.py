@@ -6,7 +6,6 @@ It answers discovery and the notifications as a proper server does, and status q
 from __future__ import annotations
 
 import asyncio
-import json
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
@@ -15,8 +14,8 @@ from rap_conformance.engine.evidence import Exchange, Failure
 from rap_conformance.network.acts import Act, alive, answer
 from rap_conformance.network.patience import Bell
 from rap_conformance.network.requests import Request
-
-STATUS_PATH = "/tool_call_status"
+from rap_conformance.protocol.messages import JSON, MANIFEST_PATH, encode
+from rap_conformance.protocol.messages import STATUS_PATH as STATUS_PATH
 
 
 @dataclass(slots=True)
@@ -149,7 +148,7 @@ class ToolServer:
             for name in (self.job, self.feed)
         ]
         toolset = {"name": self.name, "endpoint": f"{self.base.rstrip('/')}/invoke", "tools": tools}
-        return json.dumps(toolset).encode()
+        return encode(toolset)
 
     def route(self, query: Query) -> Act:
         """The answer to any request; status checks by another method are read leniently."""
@@ -161,6 +160,6 @@ class ToolServer:
         if query.is_status:
             return self.act(query)
         known = {f"{self.prefix}/{name}" for name in ("invoke", "close_thread", "cancel_tool_call")}
-        if method == "GET" and path == f"{self.prefix}/.well-known/rap-toolset":
-            return answer(200, self.manifest(), (("Content-Type", "application/json"),))
+        if method == "GET" and path == self.prefix + MANIFEST_PATH:
+            return answer(200, self.manifest(), JSON)
         return answer(200) if method == "POST" and path in known else answer(404)

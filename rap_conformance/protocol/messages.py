@@ -1,6 +1,6 @@
-"""Messages as bytes: those a runtime sends, and the JSON in whatever is received.
+"""Messages as bytes: those a runtime sends and gets back, and the JSON in whatever is received.
 
-Specification: "Tool Invocation", "Tool Call Status Check"; "Transport", section "Message Encoding".
+Specification: "Tool Invocation", "Tool Call Status Check", "Tool Result"; "Transport", "Message Encoding".
 """
 
 from __future__ import annotations
@@ -12,6 +12,13 @@ from typing import Any
 
 from rap_conformance.engine.evidence import Headers
 
+RESULT, EVENT = "tool_result", "subscription_event"
+"""The types of what a tool sends back. Specification: "Tool Result", "Subscription Events"."""
+CALLBACKS = (RESULT, EVENT, "user_choice", "oauth", "view_update")
+"""The types of everything that is posted to a callback URL."""
+STATUS_PATH = "/tool_call_status"
+MANIFEST_PATH = "/.well-known/rap-toolset"
+"""Paths below a server's base URL. Specification: "Tool Call Status Check", "Toolset Discovery"."""
 JSON: Headers = (("Content-Type", "application/json"),)
 """The headers of every message with a body. Specification: "Transport", "Message Encoding"."""
 
@@ -34,6 +41,16 @@ def query(tool_call_id: str, thread_id: str) -> dict[str, Any]:
 def closure(thread_id: str) -> dict[str, Any]:
     """The body of a thread closure."""
     return {"thread_id": thread_id}
+
+
+def result(tool_call_id: str, thread_id: str, text: str, **more: Any) -> dict[str, Any]:
+    """The body of a tool's result."""
+    return {"type": RESULT, "group_id": thread_id, "id": tool_call_id, "text": text, **more}
+
+
+def event(tool_call_id: str, thread_id: str, text: str, **more: Any) -> dict[str, Any]:
+    """The body of an event of a subscription."""
+    return {"type": EVENT, "group_id": thread_id, "tool_call_id": tool_call_id, "text": text, **more}
 
 
 def invocation(

@@ -43,7 +43,7 @@ class Limits:
 
 
 LIMITS = (
-    Limits(12, 12, 4096, 1500, 40, 20_000),
+    Limits(12, 12, marks.LIMIT, 1500, 40, 20_000),
     Limits(8, 4, 1024, 600, 16, 3000),
     Limits(4, 1, 256, 300, 8, 1200),
     Limits(1, 0, 0, 160, 0, 0, picture=False),

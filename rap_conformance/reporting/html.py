@@ -37,7 +37,6 @@ from rap_conformance.reporting.view import (
 )
 
 CSS_FILE = Path(__file__).with_name("report.css")
-CSS = CSS_FILE.read_text("utf-8")
 """The style sheet: light and dark, for paper, for small screens."""
 
 CARDS_SIZE = 2_400_000

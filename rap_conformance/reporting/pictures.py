@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from rap_conformance.engine.evidence import Exchange
+from rap_conformance.protocol.messages import CALLBACKS
 from rap_conformance.protocol.reading import Liveness, lenient_json, read_liveness
 from rap_conformance.reporting.markup import render
 from rap_conformance.reporting.view import is_status_query, plural
@@ -23,7 +24,6 @@ _STEP, _ROW = 23, 26  # from one mark to the next, at least, and from one row of
 _MOST_MARKS = 60
 _MOST_SAID = 14
 _LANES = ("invocation", "status checks", "callbacks", "other requests")
-_MESSAGES = frozenset({"tool_result", "subscription_event", "user_choice", "oauth", "view_update"})
 _READINGS = {Liveness.ALIVE: "alive", Liveness.GONE: "gone", Liveness.UNKNOWN: "unknown"}
 _BINS = 28
 
@@ -54,7 +54,7 @@ def _mark(number: int, exchange: Exchange) -> Mark:
     kind = message.get("type") if isinstance(message, dict) else None
     path = exchange.url.partition("?")[0].rpartition("/")[2]
     if exchange.inbound:
-        name = kind if isinstance(kind, str) and kind in _MESSAGES else "callback"
+        name = kind if kind in CALLBACKS else "callback"
         taken = exchange.status is not None and exchange.status < 300
         said = f"{name}, answered {exchange.status}" if exchange.status else f"{name}, not answered"
         return Mark(number, exchange.started, "callbacks", said, "good" if taken else "odd")

@@ -10,6 +10,7 @@ from rap_conformance.engine.evidence import Exchange, Finding, Verdict
 from rap_conformance.engine.requirement import Level
 from rap_conformance.engine.run import Result, Run, RunVerdict
 from rap_conformance.engine.safe import valid
+from rap_conformance.protocol.messages import STATUS_PATH
 from rap_conformance.protocol.reading import runtime_reading
 from rap_conformance.reporting.curl import curl
 
@@ -118,7 +119,7 @@ def by_reason(results: Iterable[Result]) -> dict[str, list[str]]:
 def is_status_query(exchange: Exchange) -> bool:
     """Whether the suite asked /tool_call_status."""
     path = exchange.url.partition("?")[0].partition("#")[0]
-    return not exchange.inbound and path.endswith("/tool_call_status")
+    return not exchange.inbound and path.endswith(STATUS_PATH)
 
 
 def key_exchange(finding: Finding) -> Exchange | None:

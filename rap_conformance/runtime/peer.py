@@ -15,7 +15,7 @@ from rap_conformance.engine.record import Record, Recorder
 from rap_conformance.engine.scenario import PeerDied, Refused, Untested, Violation
 from rap_conformance.network.acts import Act, Gate, alive, answer
 from rap_conformance.network.toolserver import Query, ToolServer
-from rap_conformance.protocol.messages import JSON, encode, fresh
+from rap_conformance.protocol.messages import JSON, encode, event, fresh, result
 from rap_conformance.runtime.adapter import AdapterSilent, AdapterWrong
 from rap_conformance.runtime.session import RuntimeSession
 from rap_conformance.runtime.state import State, Waiting
@@ -278,12 +278,5 @@ class RuntimePeer(Recorder):
 
 def outcome(call: Waiting, text: str, **more: Any) -> dict[str, Any]:
     """A tool_result for a pending call, a subscription_event for a subscription."""
-    if call.subscription:
-        return {
-            "type": "subscription_event",
-            "group_id": call.thread,
-            "tool_call_id": call.id,
-            "text": text,
-            **more,
-        }
-    return {"type": "tool_result", "group_id": call.thread, "id": call.id, "text": text, **more}
+    body = event if call.subscription else result
+    return body(call.id, call.thread, text, **more)

@@ -7,8 +7,8 @@ from typing import Any
 
 from rap_conformance.engine.evidence import Exchange
 from rap_conformance.network.toolserver import ToolServer
-
-RESULT, EVENT = "tool_result", "subscription_event"
+from rap_conformance.protocol.messages import EVENT as EVENT
+from rap_conformance.protocol.messages import RESULT as RESULT
 
 
 @dataclass(frozen=True, slots=True)
