@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import ast
+import importlib
 import json
-import multiprocessing
 import os
 import random
 import shlex
@@ -12,25 +12,30 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
-from concurrent.futures import Future, ProcessPoolExecutor
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
-from rap_conformance.runtime.__main__ import main
-from rap_conformance.runtime.run import certify, scenarios
 
 from rap_conformance import contract
-from rap_conformance.detection.runtimes import Outcome, Subject, examine, row, subjects
-from rap_conformance.engine.evidence import Verdict
+from rap_conformance.detection.subjects import RUNTIME, subjects
+from rap_conformance.engine.inputs import ConfigError
+from rap_conformance.engine.options import Options
 from rap_conformance.engine.requirement import Level
-from rap_conformance.engine.run import Run, RunVerdict
+from rap_conformance.engine.scenario import Refused, scenario_of
 from rap_conformance.places import place
 from rap_conformance.protocol.specification import DEFAULT_REVISION, catalogue
+from rap_conformance.request import read_document
 from rap_conformance.runtime import embedded
 from rap_conformance.runtime.adapter import adapter_contract
 from rap_conformance.runtime.options import RuntimeOptions, Timing
+from rap_conformance.runtime.preflight import begin
+from rap_conformance.runtime.role import RUNTIME as RUNTIME_ROLE
+from rap_conformance.runtime.session import RuntimeSession
+from tests.support import QUICK, Outcome, command, environment, run
 
 ROOT = Path(__file__).resolve().parent.parent
 RTS = catalogue().at(DEFAULT_REVISION, role="runtime")
@@ -40,40 +45,70 @@ SLOW = {"asks-nobody", "asks-everybody", "cuts-off-the-unknown", "keeps-on-false
 ADAPTER = ROOT / "examples" / "adapters" / "adapter.py"
 
 
-def certify_command(command: str, folder: Path) -> Run:
-    timing = Timing(deadline=5.0, settle=0.2)
-    return certify(RuntimeOptions(command, profile="quick", report_dir=folder, timing=timing))
+def words(*parts: object) -> str:
+    """A command line; `{port}` is left as it is."""
+    return " ".join("{port}" if part == "{port}" else shlex.quote(str(part)) for part in parts)
+
+
+EXAMPLES = {"python": words(sys.executable, ADAPTER, "{port}")}
+if shutil.which("node"):
+    EXAMPLES["node"] = words("node", ADAPTER.with_suffix(".mjs"), "{port}")
+
+
+def certified(adapter: str, folder: Path, *options: str) -> Outcome:
+    """A run against an adapter that the configuration in the working directory names."""
+    lines = ["[runtime]", f"adapter = {json.dumps(adapter)}", "settle = 5", "[features]", "status = true"]
+    (folder / "rap-conformance.toml").write_text("\n".join(lines) + "\n", "utf-8")
+    return run(folder, "runtime", *QUICK, *options, within=150.0)
+
+
+def examined(names: list[str]) -> subprocess.CompletedProcess[str]:
+    """Mutants, with their reference."""
+    given = [sys.executable, "-m", "rap_conformance.detection", "--role", RUNTIME, *names]
+    return spoken([*given, "--seed", str(SEED), "--jobs", "4"])
 
 
 def kill_loop(rounds: int) -> subprocess.CompletedProcess[str]:
-    words = [sys.executable, str(ROOT / "scripts" / "kill_loop.py"), str(rounds), "--seed", str(SEED)]
-    return subprocess.run(words, capture_output=True, text=True, timeout=180, check=False, cwd=ROOT)
+    """Either side killed and started again, so many times."""
+    return spoken([sys.executable, str(ROOT / "scripts" / "kill_loop.py"), str(rounds), "--seed", str(SEED)])
+
+
+def spoken(given: list[str]) -> subprocess.CompletedProcess[str]:
+    """A command and what it said."""
+    return subprocess.run(
+        given, capture_output=True, text=True, timeout=240, check=False, cwd=ROOT, env=environment()
+    )
 
 
 @dataclass
 class UnderWay:
     """What takes long, started at once: mostly it waits."""
 
-    examined: dict[str, Future[Outcome]]
-    adapted: dict[str, tuple[Future[Run], Path]]
+    mutants: Future[subprocess.CompletedProcess[str]]
+    adapted: dict[str, Future[Outcome]]
     loop: Future[subprocess.CompletedProcess[str]]
 
 
 @pytest.fixture(scope="module")
 def under_way(tmp_path_factory: pytest.TempPathFactory) -> Iterator[UnderWay]:
     """The reference, a sample of mutants, the example adapters (Node's where there is Node), the kills."""
-    mutants = [one for one in subjects() if one.expected and one.name not in SLOW]
-    chosen = [Subject(), *random.Random(SEED).sample(mutants, SAMPLE)]
-    commands = {"python": f"{shlex.quote(sys.executable)} {shlex.quote(str(ADAPTER))} {{port}}"}
-    if shutil.which("node"):
-        commands["node"] = f"node {shlex.quote(str(ADAPTER.with_suffix('.mjs')))} {{port}}"
-    folders = {name: tmp_path_factory.mktemp(name) for name in commands}
-    with ProcessPoolExecutor(7, mp_context=multiprocessing.get_context("spawn")) as pool:
+    names = [one.name for one in subjects([RUNTIME]) if one.name not in SLOW]
+    folders = {name: tmp_path_factory.mktemp(name) for name in EXAMPLES}
+    with ThreadPoolExecutor(4) as pool:
         yield UnderWay(
-            {subject.name: pool.submit(examine, subject, SEED) for subject in chosen},
-            {n: (pool.submit(certify_command, c, folders[n]), folders[n]) for n, c in commands.items()},
+            pool.submit(examined, random.Random(SEED).sample(names, SAMPLE)),
+            {name: pool.submit(certified, one, folders[name]) for name, one in EXAMPLES.items()},
             pool.submit(kill_loop, 5),
         )
+
+
+def scenarios() -> dict[str, Callable[..., Any]]:
+    """Every scenario of conformance/runtime/ by the code it judges."""
+    found = dict[str, Callable[..., Any]]()
+    for path in sorted((ROOT / "conformance" / "runtime").rglob("test_*.py")):
+        module = importlib.import_module(".".join(path.relative_to(ROOT).with_suffix("").parts))
+        found |= {m.code: f for f in vars(module).values() if (m := scenario_of(f)) is not None}
+    return found
 
 
 # --- what there is -----------------------------------------------------------------------------------------
@@ -88,7 +123,7 @@ def test_every_requirement_on_runtimes_has_a_scenario_and_every_scenario_a_requi
 
 
 def test_a_run_against_a_server_plans_none_of_them() -> None:
-    assert not [r.code for r in catalogue().at(DEFAULT_REVISION) if r.code.startswith("RTS")]
+    assert not [r for r in catalogue().at(DEFAULT_REVISION, role="server") if r.code.startswith("RTS")]
     assert not catalogue().at("2026-08-main", role="runtime")
 
 
@@ -122,40 +157,48 @@ def test_the_example_adapter_is_short_and_the_schemas_are_those_documented() -> 
 # --- runs --------------------------------------------------------------------------------------------------
 
 
-def test_the_reference_runtime_is_conformant(under_way: UnderWay) -> None:
-    outcome = under_way.examined["reference"].result()
-    assert outcome.exact, row(outcome)
-    assert len(outcome.verdicts) == len(RTS)
-
-
-@pytest.mark.parametrize("number", range(SAMPLE))
-def test_a_sample_of_mutants_is_exact(under_way: UnderWay, number: int) -> None:
-    futures = [future for name, future in under_way.examined.items() if name != "reference"]
-    outcome = futures[number].result()
-    assert outcome.exact, f"seed {SEED}\n{row(outcome)}"
+def test_the_reference_and_a_sample_of_mutants_are_exact(under_way: UnderWay) -> None:
+    done = under_way.mutants.result()
+    last = f"{SAMPLE + 1} of {SAMPLE + 1} exact"
+    assert done.stdout.splitlines()[-1] == last, f"seed {SEED}\n{done.stdout}{done.stderr}"
 
 
 @pytest.mark.parametrize("language", ["python", "node"])
 def test_the_example_adapters_are_conformant(under_way: UnderWay, language: str) -> None:
     if language not in under_way.adapted:
         pytest.skip("there is no node here")
-    future, folder = under_way.adapted[language]
-    run = future.result()
-    wrong = {r.requirement.code: r.reason for r in run.results if r.verdict is not Verdict.PASS}
-    assert set(wrong) <= {"RTS015"}, "a runtime that always knows the server asks nobody else"
-    assert (run.verdict, run.exit) == (RunVerdict.CONFORMANT, 0)
-    report = json.loads((folder / "report.json").read_text("utf-8"))
+    outcome = under_way.adapted[language].result()
+    assert outcome.exit == 0, outcome.out + outcome.err
+    report, verdicts = outcome.report, outcome.verdicts()
+    wrong = {code: verdict for code, verdict in verdicts.items() if verdict != "pass"}
+    assert wrong == {"RTS015": "not-applicable"}, "a runtime that always knows the server asks nobody else"
+    assert sorted(verdicts) == [requirement.code for requirement in RTS]
+    assert report["verdict"] == "conformant"
     assert contract.problems("report", report) == []
     assert {entry["role"] for entry in report["requirements"]} == {"runtime"}
-    assert "RTS001" in (folder / "junit.xml").read_text("utf-8")
+    assert "RTS001" in (outcome.folder / "reports" / "junit.xml").read_text("utf-8")
+    assert "pytest-html" in (outcome.folder / "reports" / "report.html").read_text("utf-8")
 
 
-def test_a_thousand_calls_and_a_silent_server_take_one_time_out() -> None:
-    command, environment = embedded.command()
-    run = certify(RuntimeOptions(command, environment, True, profile="thorough", selected=("RTS013",)))
-    (result,) = run.results
-    assert (result.verdict, result.reason) == (Verdict.PASS, "")
-    assert result.duration < 30.0, "the silent server holds its answers for 30 s; nobody waited for it"
+def test_pytest_is_the_same_door(tmp_path: Path) -> None:
+    given = [f"--rap-adapter-cmd={EXAMPLES['python']}", "--rap-requirement=RTS00[13]"]
+    done = spoken([sys.executable, "-m", "pytest", *given, f"--rap-report-dir={tmp_path}"])
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "2 passed" in done.stdout
+    assert done.stdout.strip().splitlines()[-1].startswith("partial: ")
+    report = json.loads((tmp_path / "report.json").read_text("utf-8"))
+    assert {entry["code"]: entry["verdict"] for entry in report["requirements"]} == {
+        "RTS001": "pass",
+        "RTS003": "pass",
+    }
+    assert (tmp_path / "report.html").exists()
+
+
+def test_a_thousand_calls_and_a_silent_server_take_one_time_out(tmp_path: Path) -> None:
+    outcome = run(tmp_path, "runtime", "--profile", "thorough", "--requirement", "RTS013")
+    (entry,) = outcome.report["requirements"]
+    assert (entry["verdict"], entry["reason"]) == ("pass", "")
+    assert entry["duration_s"] < 30.0, "the silent server holds its answers for 30 s; nobody waited for it"
 
 
 def test_kills_and_restarts_of_either_side_are_survived(under_way: UnderWay) -> None:
@@ -173,26 +216,32 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 how, port = sys.argv[1], int(sys.argv[2])
 if how == "exits":
     sys.exit("no such option: --colour")
-threads = []
+late = how.startswith("late-")
+how, threads, boots = how.removeprefix("late-"), [], []
 class Adapter(BaseHTTPRequestHandler):
     def do_POST(self):
+        global how
         given = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        if how == "dies" and self.path == "/boot":
+        if self.path == "/boot":
+            boots.append(given)
+        wrong = len(boots) > (2 if late else 0)
+        if how == "dies" and wrong:
             print("a fatal error", flush=True)
             os._exit(5)
-        if self.path == "/boot":
+        if self.path == "/boot" and given["threads"] is not None:
             threads[:] = [{"thread_id": t["thread_id"], "pending": [], "subscriptions": [], "injected": []}
                           for t in given["threads"]]
             if how == "forgets":
                 threads.clear()
         self.reply(b"{}", 500 if how == "fails" else 200)
     def do_GET(self):
-        if how == "hangs" and threads:
+        wrong = len(boots) > (2 if late else 0)
+        if how == "hangs" and wrong:
             time.sleep(60)
-        if how == "lacks" and threads:
+        if how == "lacks" and wrong:
             del threads[0]["injected"]
-        body = json.dumps({"threads": threads}).encode()
-        self.reply(b"<html>" if how == "html" and threads else body)
+        said = {"callback_url": "http://127.0.0.1:9/"} if "callback" in self.path else {"threads": threads}
+        self.reply(b"<html>" if how == "html" and wrong else json.dumps(said).encode())
     def reply(self, body, status=200):
         self.send_response(status)
         self.send_header("Content-Length", str(len(body)))
@@ -216,20 +265,43 @@ ThreadingHTTPServer(("127.0.0.1", port), Adapter).serve_forever()
         ("hangs", 6, "did not answer GET /state within 1 s"),
     ],
 )
-def test_a_wrong_adapter_gets_a_plain_sentence_and_no_verdict(
+def test_a_wrong_adapter_gets_a_plain_sentence(tmp_path: Path, how: str, code: int, says: str) -> None:
+    options = RuntimeOptions(wrong(tmp_path, how), timing=Timing(settle=0.5, answer=1.0))
+    session = RuntimeSession(options, Options(RTS, DEFAULT_REVISION))
+    try:
+        with pytest.raises(Refused) as refused:
+            begin(session)
+    finally:
+        session.close()
+    assert refused.value.exit == code
+    assert says in str(refused.value)
+    assert "\n" not in str(refused.value)
+
+
+def wrong(folder: Path, how: str) -> str:
+    """The command of an adapter that is wrong in some way."""
+    (folder / "adapter.py").write_text(WRONG, "utf-8")
+    return words(sys.executable, folder / "adapter.py", how, "{port}")
+
+
+@pytest.mark.parametrize(
+    ("how", "code", "says"),
+    [
+        ("exits", 4, "no such option: --colour"),
+        ("late-html", 4, "answered GET /state with what is not JSON: '<html>'"),
+        ("late-dies", 6, "a fatal error"),
+    ],
+)
+def test_an_adapter_that_goes_wrong_at_any_moment_brings_no_verdict(
     tmp_path: Path, how: str, code: int, says: str
 ) -> None:
-    script = tmp_path / "adapter.py"
-    script.write_text(WRONG, "utf-8")
-    command = f"{shlex.quote(sys.executable)} {shlex.quote(str(script))} {how} {{port}}"
-    timing = Timing(idle=0.3, answer=1.0)
-    run = certify(RuntimeOptions(command, selected=("RTS004",), report_dir=tmp_path, timing=timing))
-    assert (run.exit, run.verdict) == (code, RunVerdict.INCOMPLETE)
-    assert says in run.cut_short
-    assert "\n" not in run.cut_short
-    assert {result.verdict for result in run.results} == {Verdict.ERROR}
-    report = json.loads((tmp_path / "report.json").read_text("utf-8"))
-    assert (report["exit"], report["verdict"]) == (code, "incomplete")
+    outcome = certified(wrong(tmp_path, how), tmp_path, "--requirement", "RTS00[34]")
+    report = outcome.report
+    assert (outcome.exit, report["exit"], report["verdict"]) == (code, code, "incomplete"), outcome.out
+    said = [line for line in outcome.out.splitlines() if line.startswith("rap-conformance: ")]
+    assert [says in line for line in said] == [True]
+    assert says in report["cut_short"]
+    assert set(outcome.verdicts().values()) == {"error"}
     assert contract.problems("report", report) == []
 
 
@@ -248,32 +320,80 @@ def test_a_wrong_adapter_gets_a_plain_sentence_and_no_verdict(
         (["--colour"], "--colour"),
     ],
 )
-def test_bad_options_are_refused_in_one_line(
-    arguments: list[str], says: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main([*arguments, *([] if "--report-dir" in arguments else ["--no-report"])]) == 4
-    said = capsys.readouterr()
-    assert says in said.err
-    assert said.err.count("\n") == 1
-    assert not said.out
+def test_bad_options_are_refused_in_one_line(arguments: list[str], says: str, tmp_path: Path) -> None:
+    outcome = run(tmp_path, "runtime", *arguments)
+    assert outcome.exit == 4
+    (line,) = filter(None, outcome.err.splitlines())
+    assert says in line
+    assert not outcome.out
+    assert not [*tmp_path.iterdir()], "nothing was begun"
 
 
-def test_a_baseline_lets_known_failures_in_and_can_only_shrink(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    known = tmp_path / "known.toml"
-    known.write_text('[[known]]\nrequirement = "RTS001"\nreason = "until the next release"\n', "utf-8")
-    given = ["--requirement", "RTS001", "--baseline", str(known), "--no-report"]
-    assert main([*given, "--mutant", "sends-text"]) == 0
-    assert "1 known" in capsys.readouterr().out
-    assert main(given) == 1, "mended, and still listed"
-    assert "baseline" in capsys.readouterr().out
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ('[runtime]\nadaptor = "x {port}"', "runtime.adaptor: is unknown; did you mean adapter?"),
+        ('[runtime]\nadapter = "node adapter.mjs"', "{port}"),
+        ('[runtime]\nadapter = "node \\"adapter {port}"', "runtime.adapter: "),
+        ("[runtime]\nsettle = true", "runtime.settle: got True (a boolean); allowed: a number of seconds"),
+        ("[runtime]\nstatus_timeout = 0", "runtime.status_timeout: "),
+        ("runtime = 5", "runtime: got 5 (an integer); allowed: a table"),
+        ('[server]\nulr = "http://127.0.0.1:1"', "server.ulr: is unknown; did you mean url?"),
+        ("[scenario.pending]\nsecond = 3", "scenario.pending.second: is unknown; did you mean seconds?"),
+        ("[scenario.odd]", "scenario.odd: is unknown"),
+        ("[auth.other]\norigins = []", "auth.other.origins: is unknown"),
+        ("[runtimes]", "runtimes: is unknown; did you mean runtime?"),
+    ],
+)
+def test_a_bad_configuration_is_refused_in_one_line(text: str, says: str, tmp_path: Path) -> None:
+    file = tmp_path / "rap-conformance.toml"
+    file.write_text(text, "utf-8")
+    with pytest.raises(ConfigError) as refused:
+        settings(file)
+    assert says in str(refused.value)
+    assert str(refused.value).isprintable()
+
+
+def settings(file: Path, **given: str) -> RuntimeOptions:
+    """What a run against a runtime makes of a configuration."""
+    all_given = {"rap_adapter_cmd": None, "rap_mutant": None, **given}
+    session = RUNTIME_ROLE.read(all_given, read_document(str(file))).session(Options(RTS, DEFAULT_REVISION))
+    assert isinstance(session, RuntimeSession)
+    session.close()
+    return session.options
+
+
+def test_the_configuration_is_read_and_the_other_role_has_its_own(tmp_path: Path) -> None:
+    file = tmp_path / "rap-conformance.toml"
+    file.write_text(
+        '[runtime]\nadapter = "node a.mjs {port}"\nstatus_timeout = 2\nsettle = 30\n'
+        '[auth]\nheaders = { Authorization = "env:RAP_TEST_ABSENT" }\n',
+        "utf-8",
+    )
+    options = settings(file)
+    assert (options.command, options.embedded) == ("node a.mjs {port}", False)
+    assert (options.timing.status_timeout, options.timing.settle) == (2.0, 30.0)
+    assert settings(file, rap_adapter_cmd="b {port}").command == "b {port}"
+    assert settings(file, rap_mutant="sends-text").embedded
+    assert settings(file, rap_mutant="sends-text").timing.settle == 30.0
+    (tmp_path / "rap-conformance.toml").write_text('[server]\nurl = "http://127.0.0.1:1"\n', "utf-8")
+    assert settings(file).embedded, "without an adapter it is the reference runtime"
+
+
+def test_a_baseline_lets_known_failures_in_and_can_only_shrink(tmp_path: Path) -> None:
+    known = '[[known]]\nrequirement = "RTS001"\nreason = "until the next release"\n'
+    (tmp_path / "known.toml").write_text(known, "utf-8")
+    given = ["runtime", "--requirement", "RTS001", "--baseline", "known.toml", "--no-report"]
+    broken = run(tmp_path, *given, "--mutant", "sends-text")
+    assert (broken.exit, "1 known" in broken.out) == (0, True), broken.out
+    mended = run(tmp_path, *given)
+    assert (mended.exit, "baseline" in mended.out) == (1, True), "mended, and still listed"
 
 
 @pytest.mark.parametrize("after", [0.0, 1.0], ids="after {} s".format)
 def test_a_terminated_run_writes_its_reports(after: float, tmp_path: Path) -> None:
-    words = [sys.executable, "-m", "rap_conformance", "runtime", "--report-dir", str(tmp_path)]
-    running = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, cwd=ROOT)
+    given = command("runtime", "--report-dir", str(tmp_path))
+    running = subprocess.Popen(given, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, cwd=ROOT)
     report = tmp_path / "report.json"
     deadline = time.monotonic() + 30
     while not report.exists() and time.monotonic() < deadline:

@@ -1,5 +1,5 @@
 """Runs against a runtime: the suite plays the tool servers, an adapter drives the runtime.
 
-`python -m rap_conformance.runtime --adapter-cmd "… {port}"`; the contract with adapters is in
+`rap-conformance runtime --adapter-cmd "… {port}"`; the contract with adapters is in
 docs/certify-a-runtime.md, their bodies in schemas/adapter/.
 """
