@@ -231,8 +231,8 @@ def test_a_control_that_fails_accuses_nobody(tmp_path: Path) -> None:
         peer.controlled(False, "nothing is heard")
 
     result = judged(tmp_path, function, Control("the same, aloud"))
-    assert (result.verdict, result.judged) == (Verdict.PASS, 1)
-    assert "not exercised: the control fails: nothing is heard" in result.notes
+    assert result.verdict is Verdict.UNTESTED
+    assert result.reason == "the control fails: nothing is heard"
 
 
 @pytest.mark.parametrize(

@@ -197,8 +197,8 @@ class Runner:
             record.errors.append(self.session.over() or str(trouble))
         except Exception as error:
             record.errors.append(our_own(error))
-        else:
-            self._check_control(record, scenario, part)
+        if part is None:
+            self._check_control(record, scenario)
         record.seconds = self.session.now() - began
         return record
 
@@ -208,13 +208,15 @@ class Runner:
             scenario.control.make(peer)
             peer.record.controlled = True
 
-    def _check_control(self, record: Record, scenario: Scenario, part: Part | None) -> None:
-        """A scenario that passes without the control it names is a defect of ours."""
-        if part is not None or not isinstance(scenario.control, Control) or not record.judged:
+    def _check_control(self, record: Record, scenario: Scenario) -> None:
+        """Nothing passes without the control it names: what was missing decides, else it is our defect."""
+        control = scenario.control
+        if not isinstance(control, Control) or record.controlled or record.findings or not record.judged:
             return
-        if not record.controlled and not record.findings:
+        record.judged = 0
+        if not (record.missing or record.inapplicable or record.errors):
             record.errors.append(
-                f"our own error, please report it: judged without its control ({scenario.control.what})"
+                f"our own error, please report it: judged without its control ({control.what})"
             )
 
     def _dead(self, record: Record, death: PeerDied, alone: bool) -> None:

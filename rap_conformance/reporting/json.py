@@ -97,6 +97,7 @@ def _requirement(result: Result) -> dict[str, Any]:
         "notes": list(result.notes),
         "duration_s": round(result.duration, 6),
         "exchanges": result.exchanges,
+        "judged": result.judged,
         "examples": result.examples,
         "evidence": [_evidence(finding) for finding in result.findings],
     }
