@@ -75,7 +75,7 @@ class Patience:
         self.check()
 
     async def hold_back(self, seconds: float, until: Callable[[], bool]) -> None:
-        """Hold an answer back for `seconds`, until `until` comes true, or the run ends (asynchronous code)."""
+        """Hold an answer back, for `seconds` or until `until` comes true or the run ends (asynchronous)."""
         deadline = time.monotonic() + seconds
         while (left := deadline - time.monotonic()) > 0 and not self.halted and not until():
             await asyncio.sleep(min(0.1, left))
