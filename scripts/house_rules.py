@@ -1,10 +1,13 @@
-"""House rules that no linter knows: short files, no registry address, no path of this machine.
+"""House rules that no linter knows: short files and functions, no registry address, no path of this machine.
+
+What has a good reason to be long says so in its docstring: "Long because …".
 
 Prints one line for each breach and exits 1 if there is one.
 """
 
 from __future__ import annotations
 
+import ast
 import re
 import subprocess
 import sys
@@ -13,7 +16,9 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 MOST_LINES = 600
-WRITTEN_BY_HAND = {".py", ".sh", ".toml", ".mjs", ".js", ".md", ".css", ".yaml", ""}
+MOST_LINES_OF_MODULES, MOST_LINES_OF_FUNCTIONS = 300, 60
+REASON = "Long because"
+WRITTEN_BY_HAND = {".py", ".jinja", ".sh", ".toml", ".mjs", ".js", ".md", ".css", ".yaml", ""}
 MAY_BE_LONG = {"docs/requirements.md", "CHANGELOG.md", "LICENSE"}  # generated, growing, not ours
 OUTPUT = {".git", ".venv", "reports", "dist", "build", "__pycache__", "node_modules"}
 
@@ -52,8 +57,29 @@ def breaches(path: Path, name: str) -> Iterator[str]:
         yield f"{name}: {len(lines)} lines, at most {MOST_LINES}"
     for number, line in enumerate(lines, 1):
         yield from (f"{name}:{number}: {what}" for what, pattern in RULES if pattern.search(line))
+    if path.suffix == ".py":
+        yield from too_long("\n".join(lines), len(lines), name)
     if name == "constraints.txt" and "://" in "\n".join(lines):
         yield f"{name}: an address; a lock holds names, versions and hashes"
+
+
+def too_long(source: str, lines: int, name: str) -> Iterator[str]:
+    """Modules and functions that are longer than they may be and do not say why."""
+    tree = ast.parse(source)
+    found = [(name, lines, MOST_LINES_OF_MODULES, tree)]
+    found += [
+        (
+            f"{name}:{node.lineno}: {node.name}",
+            node.end_lineno - node.lineno + 1,
+            MOST_LINES_OF_FUNCTIONS,
+            node,
+        )
+        for node in ast.walk(tree)
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+    ]
+    for what, length, most, node in found:
+        if length > most and REASON not in (ast.get_docstring(node) or ""):
+            yield f"{what}: {length} lines, at most {most} without a reason in the docstring"
 
 
 def main() -> int:

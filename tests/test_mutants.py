@@ -108,20 +108,20 @@ def test_only_the_declared_verdicts_are_exact() -> None:
     own = {"TCS001": "pass", "TCS004": "pass", "DSC014": "not-applicable"}
     declared = {"expected": frozenset({"TCS004"})}
     exact = {"TCS001": "pass", "TCS004": "fail", "DSC014": "not-applicable"}
-    assert outcome(exact, **declared).astray(own) == {}
-    assert outcome({**exact, "TCS004": "pass"}, **declared).astray(own) == {"TCS004": "pass"}
-    assert outcome({**exact, "TCS001": "warn"}, **declared).astray(own) == {"TCS001": "warn"}
-    assert outcome({**exact, "TCS001": "untested"}, **declared).astray(own) == {"TCS001": "untested"}
-    assert outcome({**exact, "DSC014": "pass"}, **declared).astray(own) == {"DSC014": "pass"}
-    assert outcome({"TCS004": "fail"}, **declared).astray(own) == {"TCS001": "missing", "DSC014": "missing"}
+    assert outcome(exact, **declared).wrong(own) == {}
+    assert outcome({**exact, "TCS004": "pass"}, **declared).wrong(own) == {"TCS004": "pass"}
+    assert outcome({**exact, "TCS001": "warn"}, **declared).wrong(own) == {"TCS001": "warn"}
+    assert outcome({**exact, "TCS001": "untested"}, **declared).wrong(own) == {"TCS001": "untested"}
+    assert outcome({**exact, "DSC014": "pass"}, **declared).wrong(own) == {"DSC014": "pass"}
+    assert outcome({"TCS004": "fail"}, **declared).wrong(own) == {"TCS001": "missing", "DSC014": "missing"}
     spared = outcome({**exact, "TCS001": "untested"}, **declared, unjudged={"TCS0*": "untested"})
-    assert spared.astray(own) == {}
+    assert spared.wrong(own) == {}
 
 
 def test_the_reference_may_not_leave_anything_open() -> None:
-    assert outcome({"TCS001": "pass", "DSC014": "not-applicable"}).astray(None) == {}
+    assert outcome({"TCS001": "pass", "DSC014": "not-applicable"}).wrong(None) == {}
     wrong = {"TCS001": "error", "TCS002": "untested", "TCS003": "advice"}
-    assert outcome(wrong).astray(None) == wrong
+    assert outcome(wrong).wrong(None) == wrong
 
 
 def test_a_choice_is_repeatable() -> None:

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
+from markupsafe import Markup
 
 from rap_conformance.engine import safe
-from tests.runs import HARMFUL
+from rap_conformance.places import PACKAGE
+from rap_conformance.reporting import markup
+from tests.runs import HARMFUL, HOSTILE
 
 
 @pytest.mark.parametrize("char", HARMFUL, ids=ascii)
@@ -55,3 +60,18 @@ def test_a_build_log_meets_no_command(command: str) -> None:
     assert not shown.strip().startswith("::")
     assert not any(mark in shown for mark in ("##[", "##vso[", "##teamcity["))
     assert safe.terminal_text("http://[::1]:3001") == "http://[::1]:3001"
+
+
+def test_nothing_is_markup_but_by_its_type() -> None:
+    for shown in (markup.harmless(HOSTILE), markup.marked(HOSTILE), markup.prose(HOSTILE)):
+        assert not {*re.findall(r"</?\w+", shown)} - {"<mark", "</mark", "<code", "</code"}
+        assert not [char for char in HARMFUL if char in shown]
+    assert markup.harmless(Markup("<b>")) == "<b>"
+    assert safe.html_text("<b>") + "<i>" == "&lt;b&gt;&lt;i&gt;"
+
+
+def test_no_template_says_that_a_value_is_safe() -> None:
+    templates = list((PACKAGE / "reporting" / "templates").iterdir())
+    assert len(templates) > 5
+    for template in templates:
+        assert not re.search(r"\|\s*safe\b|autoescape", template.read_text("utf-8")), template.name

@@ -7,8 +7,9 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import pytest
 
+from rap_conformance.network.credentials import NOBODY, Credentials
 from rap_conformance.network.patience import Patience
-from rap_conformance.network.probe import NOBODY, Credentials, Probe
+from rap_conformance.network.probe import Probe
 from rap_conformance.network.redaction import Redactor
 
 pytest.importorskip("botocore", reason="the extra `sigv4` is not installed")

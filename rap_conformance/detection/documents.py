@@ -14,6 +14,7 @@ from rap_conformance.docs import cell, level
 from rap_conformance.engine.requirement import Requirement
 from rap_conformance.places import PACKAGE
 from rap_conformance.protocol.specification import catalogue
+from rap_conformance.reporting.view import plural
 
 PLACE = PACKAGE.parent / "docs" / "detection.md"
 HEAD = """\
@@ -29,11 +30,6 @@ every other the verdict that the reference server gets: a requirement missed, on
 
 `make mutants` runs all of them; `rap-conformance serve --mutant NAME` starts one to look at.
 """
-
-
-def told(count: int, noun: str) -> str:
-    """A number with its noun."""
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
 def anchor(name: str) -> str:
@@ -75,7 +71,7 @@ def text(mutants: Mapping[str, Any]) -> str:
     judged = [r for r in catalogue() if any(r.code in mutant.violates for mutant in mutants.values())]
     lines = [
         HEAD,
-        f"{told(len(mutants), 'mutant')}, {told(len(judged), 'requirement')}; at the last run of all: "
+        f"{plural(len(mutants), 'mutant')}, {plural(len(judged), 'requirement')}; at the last run of all: "
         f"{len(mutants)} of {len(mutants)} exact, no wrong accusation.",
         "",
         "## By requirement",

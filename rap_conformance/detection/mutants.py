@@ -74,11 +74,11 @@ def certify(
     seed: int,
     jobs: int,
     out: Callable[[str], None] = print,
-    hear: Callable[[Outcome], None] = lambda _: None,
+    on_outcome: Callable[[Outcome], None] = lambda _: None,
 ) -> list[Outcome]:
     """Run the references and the subjects, print the table, and give the outcomes that are not exact.
 
-    `hear` is told each outcome.
+    `on_outcome` is called with each outcome.
     """
     warm_up(seed)
     known = [reference_subject(), reference_subject(open=True), reference_subject(role=RUNTIME)]
@@ -90,20 +90,20 @@ def certify(
     waiting: list[Outcome] = []
     inexact: list[Outcome] = []
 
-    def tell(outcome: Outcome) -> None:
+    def compare(outcome: Outcome) -> None:
         if not outcome.subject.mutant:
             own[outcome.subject.name] = outcome.verdicts
         waiting.append(outcome)
-        hear(outcome)
+        on_outcome(outcome)
         for each in [each for each in waiting if each.subject.reference.name in own]:
             waiting.remove(each)
-            wrong = each.astray(own[each.subject.reference.name] if each.subject.mutant else None)
+            wrong = each.wrong(own[each.subject.reference.name] if each.subject.mutant else None)
             if wrong or each.trouble:
                 inexact.append(each)
             for line in row(each, wrong):
                 out(line)
 
-    run_all([*references, *chosen], seed, jobs, tell)
+    run_all([*references, *chosen], seed, jobs, compare)
     total = len(references) + len(chosen)
     if inexact:
         out("inexact: " + ", ".join(outcome.subject.name for outcome in inexact))

@@ -159,9 +159,9 @@ class Job:
 
 
 def run_all(
-    chosen: Sequence[Subject], seed: int, jobs: int, tell: Callable[[Outcome], None]
+    chosen: Sequence[Subject], seed: int, jobs: int, on_outcome: Callable[[Outcome], None]
 ) -> list[Outcome]:
-    """Certify each subject, `jobs` at a time; `tell` hears of each outcome at once. In the order given."""
+    """The outcomes in the order given; `jobs` runs at a time, each outcome goes to `on_outcome` at once."""
     waiting, running = list(chosen), list[Job]()
     done: dict[str, Outcome] = {}
     patience = Patience()
@@ -175,7 +175,7 @@ def run_all(
             if job is not None:
                 running.remove(job)
                 done[job.subject.name] = job.outcome()
-                tell(done[job.subject.name])
+                on_outcome(done[job.subject.name])
     finally:
         for job in running:
             job.end()

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import tomli_w
+
 from rap_conformance.detection.subjects import Subject
 
 SETTLE = 6.0
@@ -12,7 +14,7 @@ SETTLE = 6.0
 
 def configuration(_: Subject, __: Path) -> str:
     """The configuration file of a run: shorter times than a user's."""
-    return f"[runtime]\nsettle = {SETTLE}\n"
+    return tomli_w.dumps({"runtime": {"settle": SETTLE}})
 
 
 def options(subject: Subject) -> list[str]:

@@ -12,7 +12,8 @@ REFERENCE = "reference"
 """How the names of all references begin, and the reference server's whole name."""
 SERVER, RUNTIME = ROLES = ("server", "runtime")
 FINDINGS = frozenset({"fail", "warn", "advice"})
-QUIET = frozenset({"pass", "not-applicable"})
+NO_FINDING = frozenset({"pass", "not-applicable"})
+"""What a reference may get."""
 
 
 @dataclass(frozen=True)
@@ -53,26 +54,26 @@ class Outcome:
         """The requirements that were found violated."""
         return frozenset(code for code, verdict in self.verdicts.items() if verdict in FINDINGS)
 
-    def astray(self, reference: Mapping[str, str] | None) -> dict[str, str]:
+    def wrong(self, reference: Mapping[str, str] | None) -> dict[str, str]:
         """Every code whose verdict is not the right one, with that verdict; "missing" if there is none.
 
         Without `reference`, the verdicts on the reference, this outcome is about the reference itself.
         """
         own = self.verdicts if reference is None else reference
-        wrong = {}
+        found = {}
         for code in sorted(set(own) | set(self.verdicts) | self.subject.expected):
             verdict = self.verdicts.get(code, "missing")
             if code in self.subject.expected:
                 right = verdict in FINDINGS
             else:
-                allowed = QUIET if reference is None else {own.get(code, "missing")}
+                allowed = NO_FINDING if reference is None else {own.get(code, "missing")}
                 allowed = allowed | {
                     v for glob, v in self.subject.unjudged.items() if fnmatch.fnmatchcase(code, glob)
                 }
                 right = verdict in allowed
             if not right:
-                wrong[code] = verdict
-        return wrong
+                found[code] = verdict
+        return found
 
 
 def reference_subject(*, open: bool = False, role: str = SERVER) -> Subject:

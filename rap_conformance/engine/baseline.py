@@ -16,7 +16,6 @@ import contextlib
 import datetime
 import difflib
 import re
-import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -25,6 +24,7 @@ from typing import Any, NamedTuple
 
 import tomli_w
 
+from rap_conformance.engine import toml_file
 from rap_conformance.engine.catalogue import Catalogue
 from rap_conformance.engine.evidence import Finding, Verdict
 from rap_conformance.engine.inputs import ConfigError, plain
@@ -35,7 +35,6 @@ from rap_conformance.engine.toml_table import Table
 
 _KEYS = ("requirement", "case", "reason", "expires")
 _CASE = re.compile(r"[0-9a-f]{4,64}")
-_LARGEST_FILE = 1 << 20  # bytes
 _JUDGED = frozenset({Verdict.PASS, Verdict.FAIL, Verdict.WARN, Verdict.ADVICE, Verdict.KNOWN})
 _PART_MISSING = "not exercised"
 """How a note begins that says that a part of a requirement was not exercised."""
@@ -56,21 +55,7 @@ def load(path: Path, *, known: Catalogue, today: datetime.date | None = None) ->
     requirement (`known` is the catalogue), a missing reason, an entry that is there twice, and one that
     has expired (`today` is given by tests).
     """
-    name = plain(str(path))
-    try:
-        with path.open("rb") as file:
-            content = file.read(_LARGEST_FILE + 1)
-    except (OSError, ValueError) as error:
-        why = getattr(error, "strerror", None) or error
-        raise ConfigError(f"--baseline: {name} cannot be read ({why})") from error
-    if len(content) > _LARGEST_FILE:
-        raise ConfigError(f"{name}: is larger than {_LARGEST_FILE} bytes; allowed: a TOML file")
-    try:
-        data = tomllib.loads(content.decode("utf-8"))
-    except UnicodeDecodeError as error:
-        raise ConfigError(f"{name}: is not UTF-8 (at byte {error.start}); allowed: a TOML file") from error
-    except (ValueError, RecursionError) as error:
-        raise ConfigError(f"{name}: is not TOML: {plain(str(error))[:200]}") from error
+    data = toml_file.load(path, "--baseline")
     return parse(data, str(path), today=today, known=known)
 
 

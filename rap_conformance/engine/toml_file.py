@@ -52,8 +52,8 @@ def read(path: Path) -> Document:
 
     Raises ConfigError, also for a file that is absent, unreadable, over 1 MiB or not TOML.
     """
+    data = load(path)
     name = plain(str(path))
-    data = _parsed(_content(path, name), name)
     if path.name != "pyproject.toml":
         return Document(data, str(path), path.parent)
     tool = data.get("tool")
@@ -62,12 +62,23 @@ def read(path: Path) -> Document:
     return Document(tool[SECTION], f"{path} [tool.{SECTION}]", path.parent)
 
 
-def _content(path: Path, name: str) -> bytes:
+def load(path: Path, option: str = "") -> dict[str, Any]:
+    """What a TOML file holds.
+
+    Raises ConfigError, also for a file that is absent, unreadable, over 1 MiB or not TOML. `option` is what
+    names the file on a command line.
+    """
+    name = plain(str(path))
+    return _parsed(_content(path, name, option), name)
+
+
+def _content(path: Path, name: str, option: str) -> bytes:
     try:
         with path.open("rb") as file:
             content = file.read(_LARGEST_FILE + 1)
     except (OSError, ValueError) as error:
-        raise ConfigError(f"{name}: cannot be read ({getattr(error, 'strerror', None) or error})") from error
+        where = f"{option}: {name}" if option else f"{name}:"
+        raise ConfigError(f"{where} cannot be read ({getattr(error, 'strerror', None) or error})") from error
     if len(content) > _LARGEST_FILE:
         raise ConfigError(f"{name}: is larger than {_LARGEST_FILE} bytes; allowed: a TOML file")
     return content

@@ -16,14 +16,14 @@ _TEXT = "a text that is not empty"
 class Table:
     """A table whose keys are known; one that nobody knows is refused at once.
 
-    `key` is its path in the file, `origin` the file's name, and a `shy` table
+    `key` is its path in the file, `origin` the file's name, and a `secret` table
     tells only the type of what it got, since it may hold credentials.
     """
 
     def __init__(
-        self, data: object, key: str, origin: str, known: Sequence[str], *, shy: bool = False
+        self, data: object, key: str, origin: str, known: Sequence[str], *, secret: bool = False
     ) -> None:
-        self.key, self.origin, self.shy = key, origin, shy
+        self.key, self.origin, self.secret = key, origin, secret
         if not isinstance(data, dict):
             self.refuse("", data, "a table")
         self.data: dict[str, Any] = data
@@ -45,16 +45,18 @@ class Table:
     def refuse(self, name: str, got: object, allowed: str) -> NoReturn:
         """Raise the ConfigError for what a key got."""
         raise ConfigError(
-            f"{self.where(name)}: got {kind(got) if self.shy else shown(got)}; allowed: {allowed}"
+            f"{self.where(name)}: got {kind(got) if self.secret else shown(got)}; allowed: {allowed}"
         )
 
     def missing(self, name: str, allowed: str) -> NoReturn:
         """Raise the ConfigError for a key that must be there."""
         raise ConfigError(f"{self.where(name)}: is missing; allowed: {allowed}")
 
-    def table(self, name: str, known: Sequence[str], *, shy: bool = False) -> Table:
+    def table(self, name: str, known: Sequence[str], *, secret: bool = False) -> Table:
         """The table under a key, an empty one where the key is absent."""
-        return Table(self.data.get(name, {}), self.path(name), self.origin, known, shy=shy or self.shy)
+        return Table(
+            self.data.get(name, {}), self.path(name), self.origin, known, secret=secret or self.secret
+        )
 
     def text(self, name: str, allowed: str = _TEXT) -> str | None:
         """The text under a key, None where the key is absent."""

@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from rap_conformance.engine.evidence import Headers
+from rap_conformance.network.credentials import Credentials
+from rap_conformance.network.pace import NoAnswer
 from rap_conformance.network.patience import Patience
-from rap_conformance.network.probe import Credentials, NoAnswer, Probe
+from rap_conformance.network.probe import Probe
 from rap_conformance.network.redaction import Redactor
 from rap_conformance.protocol.messages import MANIFEST_PATH, lenient_json
 

@@ -74,8 +74,8 @@ class Patience:
         self._halt.wait(seconds)
         self.check()
 
-    async def hush(self, seconds: float, until: Callable[[], bool]) -> None:
-        """Say nothing for `seconds`, or until `until` comes true or the run ends (asynchronous code)."""
+    async def hold_back(self, seconds: float, until: Callable[[], bool]) -> None:
+        """Hold an answer back, for `seconds` or until `until` comes true or the run ends (asynchronous)."""
         deadline = time.monotonic() + seconds
         while (left := deadline - time.monotonic()) > 0 and not self.halted and not until():
             await asyncio.sleep(min(0.1, left))

@@ -8,20 +8,20 @@ credentials go to the target's own origin and the configured ones only.
 
 from __future__ import annotations
 
-import socket
 import ssl
 import threading
-import zlib
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
-import httpcore
 import httpx
 
 from rap_conformance import __version__
 from rap_conformance.engine.evidence import Exchange, Failure, Headers
-from rap_conformance.engine.scenario import Trouble
+from rap_conformance.network import raw
+from rap_conformance.network.answers import classify, decoded, slowed_down
+from rap_conformance.network.credentials import NOBODY, Credentials, origin
+from rap_conformance.network.pace import HASTY, MOST_PATIENCE, PATIENT, Referee, slowly
 from rap_conformance.network.patience import Patience, Queue
 from rap_conformance.network.redaction import Redactor
 from rap_conformance.network.transport import Transport, deadline
@@ -29,48 +29,17 @@ from rap_conformance.network.transport import Transport, deadline
 USER_AGENT = f"rap-conformance/{__version__}"
 BODY_CAP = 1 << 20
 """Bytes of an answer that are read, unless more is asked for; a longer one is cut and marked as truncated."""
-PATIENT = 75.0
-"""Seconds for which one request is repeated that is answered 429 or 503."""
-MOST_PATIENCE = 200.0
-"""Seconds that all those waits of a run may take together; what comes later waits for `HASTY` seconds."""
-HASTY = 5.0
-TRIES = 3
-"""Refusals after which somebody else is asked whether it is the pace, or this request."""
-
 _RECORDED = 64 * 1024
 """Bytes of a request's body that are kept."""
 
-Signer = Callable[[str, str, bytes], Headers]
-"""Makes credentials for one request from its method, URL and body."""
 
+@dataclass(slots=True)
+class _Answer:
+    """As much of an answer as has come."""
 
-class NoAnswer(Trouble):
-    """The server asked us to slow down until our own deadline: nothing was learnt."""
-
-
-Referee = Callable[[], Exchange]
-"""Makes another, ordinary request of the same kind, which asks for no patience."""
-
-
-@dataclass(frozen=True, slots=True)
-class Credentials:
-    """What identifies us: fixed headers, or a signer that makes them for each request."""
-
+    status: int | None = None
     headers: Headers = ()
-    signer: Signer | None = None
-
-    def __bool__(self) -> bool:
-        return bool(self.headers or self.signer)
-
-
-NOBODY = Credentials()
-
-
-def origin(url: str) -> tuple[str, str, int | None]:
-    """Scheme, host and port of a URL, as browsers compare them."""
-    parts = urlsplit(url)
-    port = parts.port or {"http": 80, "https": 443}.get(parts.scheme)
-    return parts.scheme, (parts.hostname or "").lower(), port
+    body: bytearray = field(default_factory=bytearray)
 
 
 class Probe:
@@ -159,28 +128,10 @@ class Probe:
                 return exchange
         with queue.turn(lambda: self.patience.halted or self.patience.now() > until):
             try:
-                return self._slowly(once, f"{method} {url}", self.referees.get(url), until)
+                return slowly(self.patience, once, f"{method} {url}", self.referees.get(url), until)
             finally:
                 with self._lock:
                     self._waited += self.patience.now() - began
-
-    def _slowly(
-        self, once: Callable[[], Exchange], what: str, referee: Referee | None, until: float
-    ) -> Exchange:
-        """Ask ever more slowly. Raises NoAnswer when the time is up."""
-        pause, refused, others = 0.25, 0, 0
-        while slowed_down(exchange := once()):
-            refused += 1
-            pause = max(min(pause * 2, 8.0), retry_after(exchange))
-            if self.patience.now() + pause > until:
-                raise NoAnswer(f"{what}: still {exchange.status}, however slowly it is asked")
-            self.patience.pace(pause)
-            if referee is not None and refused >= TRIES:
-                others = 0 if slowed_down(referee()) else others + 1
-                if others >= TRIES:
-                    return exchange
-                self.patience.pace(pause)
-        return exchange
 
     def unfinished(self, url: str, start: bytes, *, announced: int, within: float) -> Exchange:
         """A POST whose body stops short of the announced length, abandoned after `within` seconds."""
@@ -193,23 +144,11 @@ class Probe:
         headers: Headers = (("Content-Type", "application/json"), ("User-Agent", USER_AGENT))
         signed = self._sign("POST", url, start, None)
         lines += [f"{name}: {value}" for name, value in (*headers, *signed)]
-        began, answer, failure = self.patience.now(), b"", Failure.TIMEOUT
+        began = self.patience.now()
         with self._lock:
             self._count += 1
-        port = parts.port or (443 if parts.scheme == "https" else 80)
-        try:
-            with socket.create_connection((parts.hostname or "", port), timeout=self.timeout) as plain:
-                wire = plain
-                if parts.scheme == "https":
-                    context = self.context or ssl.create_default_context()
-                    wire = context.wrap_socket(plain, server_hostname=parts.hostname)
-                wire.sendall("\r\n".join([*lines, "", ""]).encode("utf-8", "surrogateescape") + start)
-                wire.settimeout(within)
-                answer = wire.recv(4096)
-        except TimeoutError:
-            pass
-        except OSError:
-            failure = Failure.RESET
+        said = "\r\n".join([*lines, "", ""]).encode("utf-8", "surrogateescape") + start
+        answer, failure = raw.begin(parts, said, self.timeout, within, self.context)
         status = int(answer[9:12]) if answer[:5] == b"HTTP/" and answer[9:12].isdigit() else None
         return Exchange(
             method="POST",
@@ -236,10 +175,10 @@ class Probe:
         timeout: float,
         cap: int,
     ) -> Exchange:
-        raw = body if isinstance(body, bytes) else b""
+        whole = body if isinstance(body, bytes) else b""
         sent = [("User-Agent", USER_AGENT), ("Accept", "application/json"), ("Accept-Encoding", "identity")]
         sent = [pair for pair in sent if pair[0].lower() not in {name.lower() for name, _ in headers}]
-        sent += list(headers) + list(self._sign(method, url, raw, credentials))
+        sent += list(headers) + list(self._sign(method, url, whole, credentials))
         extensions: dict[str, object] = {}
         if target is not None:
             extensions["target"] = target.encode("latin-1", "replace")
@@ -282,11 +221,9 @@ class Probe:
         start: float,
         cap: int,
     ) -> Exchange:
-        status: int | None = None
-        answer: Headers = ()
-        received = bytearray()
+        answer = _Answer()
         failure: Failure | None = None
-        detail, truncated = "", False
+        detail = ""
         try:
             encoded = [
                 (name.encode("ascii"), value.encode("utf-8", "surrogateescape")) for name, value in headers
@@ -295,27 +232,13 @@ class Probe:
                 method, url, content=body, headers=encoded, extensions=extensions
             )
             with deadline(timeout):
-                response = self._client.send(request, stream=True, follow_redirects=False)
-                try:
-                    status = response.status_code
-                    answer = tuple(
-                        (k.decode("latin-1"), v.decode("latin-1")) for k, v in response.headers.raw
-                    )
-                    for chunk in response.iter_raw():
-                        received += chunk
-                        if len(received) > cap:
-                            truncated = True
-                            break
-                finally:
-                    response.close()
+                self._receive(request, answer, cap)
         except Exception as error:
-            failure = classify(error, answered=status is not None)
+            failure = classify(error, answered=answer.status is not None)
             if failure is None:
                 raise
             detail = str(error)[:200]
-        if truncated:
-            del received[cap:]
-        content, how = decoded(bytes(received), answer, cap)
+        content, how = decoded(bytes(answer.body[:cap]), answer.headers, cap)
         detail = detail or how
         kept = body[:_RECORDED] if isinstance(body, bytes) else b"(sent in pieces)"
         shown = extensions.get("target")
@@ -328,66 +251,27 @@ class Probe:
             url=self.redactor.text(place),
             request_headers=self.redactor.headers(tuple(headers)),
             request_body=self.redactor.data(kept),
-            status=status,
-            response_headers=self.redactor.headers(answer),
+            status=answer.status,
+            response_headers=self.redactor.headers(answer.headers),
             response_body=self.redactor.data(content),
             started=start,
             ended=self.patience.now(),
             failure=failure,
             detail=self.redactor.text(detail),
-            truncated=truncated,
+            truncated=len(answer.body) > cap,
         )
 
-
-def slowed_down(exchange: Exchange) -> bool:
-    """Whether the server may have asked for a slower pace instead of answering."""
-    return exchange.status in {429, 503}
-
-
-def retry_after(exchange: Exchange) -> float:
-    """Seconds the server asks us to wait, 0 if it does not say (or says a date)."""
-    value = (exchange.header("retry-after") or "").strip()
-    return min(float(value), 60.0) if value.isdigit() and len(value) < 6 else 0.0
-
-
-def decoded(body: bytes, headers: Headers, cap: int) -> tuple[bytes, str]:
-    """The body without an encoding that nobody asked for, at most `cap` bytes of it, and what was done."""
-    name = next((value for key, value in headers if key.lower() == "content-encoding"), "").strip().lower()
-    if name not in {"gzip", "x-gzip", "deflate"} or not body:
-        return body, ""
-    for bits in (zlib.MAX_WBITS | 32, -zlib.MAX_WBITS):
+    def _receive(self, request: httpx.Request, answer: _Answer, cap: int) -> None:
+        """Send a request and read its answer, no further than just beyond `cap` bytes."""
+        response = self._client.send(request, stream=True, follow_redirects=False)
         try:
-            return zlib.decompressobj(bits).decompress(
-                body, cap
-            ), f"decoded from {name}, which was not asked for"
-        except zlib.error:
-            continue
-    return body, f"not what its Content-Encoding says: {name}"
-
-
-def classify(error: Exception, *, answered: bool) -> Failure | None:
-    """Which failure an exception of the HTTP stack is; None if it is a defect of ours."""
-    chain: list[BaseException] = []
-    link: BaseException | None = error
-    while link is not None and link not in chain:
-        chain.append(link)
-        link = link.__cause__ or link.__context__
-    if isinstance(error, (httpcore.TimeoutException, httpx.TimeoutException, TimeoutError)):
-        return Failure.TIMEOUT
-    if any(isinstance(link, socket.gaierror) for link in chain):
-        return Failure.NAME
-    if any(isinstance(link, ssl.SSLError) for link in chain):
-        return Failure.TLS
-    if any(isinstance(link, ConnectionRefusedError) for link in chain):
-        return Failure.REFUSED
-    if isinstance(error, httpcore.RemoteProtocolError):
-        text = str(error).lower()
-        if "incomplete" in text or "without sending complete" in text:
-            return Failure.CUT_SHORT
-        return Failure.RESET if "disconnected" in text or "closed" in text else Failure.NOT_HTTP
-    if isinstance(error, (httpcore.ReadError, httpcore.WriteError, ConnectionError, BrokenPipeError)):
-        return Failure.CUT_SHORT if answered else Failure.RESET
-    known = (httpcore.ConnectError, httpcore.ProtocolError, httpcore.UnsupportedProtocol, httpx.HTTPError)
-    if isinstance(error, (*known, httpx.InvalidURL, OSError)):
-        return Failure.OTHER
-    return None
+            answer.status = response.status_code
+            answer.headers = tuple(
+                (k.decode("latin-1"), v.decode("latin-1")) for k, v in response.headers.raw
+            )
+            for chunk in response.iter_raw():
+                answer.body += chunk
+                if len(answer.body) > cap:
+                    break
+        finally:
+            response.close()

@@ -22,7 +22,7 @@ from starlette.responses import Response
 from starlette.routing import Mount
 from starlette.types import Receive, Scope, Send
 
-from rap_conformance.engine.evidence import Exchange, Failure, Headers
+from rap_conformance.engine.evidence import Exchange, Headers
 from rap_conformance.network.patience import Bell, Patience
 from rap_conformance.network.redaction import Redactor
 from rap_conformance.protocol.messages import lenient_json
@@ -130,7 +130,6 @@ class Receiver:
         name = f"[{host}]" if ":" in host else host
         self.url = (public_url or f"http://{name}:{bound}").rstrip("/")
         self._boxes: dict[str, Mailbox] = {}
-        self.strays: list[Exchange] = []
         config = uvicorn.Config(
             Starlette(routes=[Mount("/", app=self._take)]),
             lifespan="off",
@@ -170,29 +169,28 @@ class Receiver:
     async def _take(self, scope: Scope, receive: Receive, send: Send) -> None:
         request = Request(scope, receive)
         body = bytearray()
-        failure: Failure | None = None
+        whole = True
         try:
             async for chunk in request.stream():
                 if len(body) < _CAP:
                     body += chunk
         except ClientDisconnect:
-            failure = Failure.CUT_SHORT
+            whole = False
         arrived = self._patience.now()
         parts = scope["path"].split("/")
         token = next((part for part in parts if part in self._boxes), "")
         box = self._boxes.get(token)
-        if box is None or failure is not None:
-            self.strays.append(self._record(request, bytes(body), 404, arrived, failure))
+        if box is None or not whole:
             await Response(status_code=404)(scope, receive, send)
             return
         answer = box.script(len(box._deliveries))
         delivery = Delivery(
-            self._record(request, bytes(body), None if answer.reset else answer.status, arrived, None),
+            self._record(request, bytes(body), None if answer.reset else answer.status, arrived),
             lenient_json(bytes(body)),
         )
         box._deliveries.append(delivery)
         box.bell.ring()
-        await self._patience.hush(answer.silence, until=lambda: self._server.should_exit)
+        await self._patience.hold_back(answer.silence, until=lambda: self._server.should_exit)
         if answer.reset:
             _reset(send)
         else:
@@ -200,9 +198,7 @@ class Receiver:
             await Response(status_code=answer.status, headers=headers)(scope, receive, send)
         box.bell.ring()
 
-    def _record(
-        self, request: Request, body: bytes, status: int | None, arrived: float, failure: Failure | None
-    ) -> Exchange:
+    def _record(self, request: Request, body: bytes, status: int | None, arrived: float) -> Exchange:
         headers = tuple((k.decode("latin-1"), v.decode("latin-1")) for k, v in request.headers.raw)
         query = request.scope.get("query_string", b"").decode("latin-1")
         raw_path = request.scope.get("raw_path", b"").decode("latin-1").split("?", 1)[0]
@@ -216,7 +212,6 @@ class Receiver:
             response_body=b"",
             started=arrived,
             ended=self._patience.now(),
-            failure=failure,
             inbound=True,
         )
 

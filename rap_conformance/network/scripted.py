@@ -163,7 +163,7 @@ class ScriptedServers:
         """Whether the gate opened before the client gave up; the gate's limit counts as opened."""
         left = asyncio.ensure_future(_end(reader))
         try:
-            await self._patience.hush(gate.limit, until=lambda: gate.opened or left.done())
+            await self._patience.hold_back(gate.limit, until=lambda: gate.opened or left.done())
             query.given_up = left.done() and not gate.opened
         finally:
             left.cancel()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rap_conformance.engine.evidence import Headers
-from rap_conformance.network.probe import Signer
+from rap_conformance.network.credentials import Signer
 
 
 class NoAwsCredentials(Exception):

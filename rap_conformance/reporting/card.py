@@ -63,7 +63,7 @@ class Message:
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class ShownExchange:
     """An exchange, as far as it is shown; `after` is how long it took to fail."""
 
     number: int
@@ -78,8 +78,8 @@ class Shown:
 class Exchanges:
     """Those to see at once, those that are folded, and how many are left out."""
 
-    first: tuple[Shown, ...] = ()
-    rest: tuple[Shown, ...] = ()
+    first: tuple[ShownExchange, ...] = ()
+    rest: tuple[ShownExchange, ...] = ()
     left: int = 0
 
 
@@ -137,7 +137,7 @@ def _message(
     return Message(head, when, size, Markup("\n").join(rows), _body(body, limits.body, spans))
 
 
-def _exchange(number: int, exchange: Exchange, mark: marks.Marks, limits: Limits) -> Shown:
+def _exchange(number: int, exchange: Exchange, mark: marks.Marks, limits: Limits) -> ShownExchange:
     sent, received = ("The server sent", "The suite answered") if exchange.inbound else ("Sent", "Received")
     request = _message(
         sent,
@@ -162,7 +162,7 @@ def _exchange(number: int, exchange: Exchange, mark: marks.Marks, limits: Limits
             odd=mark.headers,
         )
     detail = Markup(" ({})").format(html_text(exchange.detail, 300)) if exchange.detail else ""
-    return Shown(
+    return ShownExchange(
         number, request, answer, str(exchange.failure or ""), detail, f"after {exchange.elapsed:,.1f} s"
     )
 

@@ -106,7 +106,7 @@ def lifeline(exchanges: Sequence[Exchange], title: str = "Time line") -> Markup:
         if mine:
             lanes.append(_lane(name, bottom, list(_rows(mine))))
             bottom = lanes[-1].bottom + 2
-    said = _said(marks, begin)
+    said = _in_words(marks, begin)
     if len(exchanges) > _MOST_MARKS:
         said += f". Of {len(exchanges)} exchanges the first {_MOST_MARKS} are drawn"
     ticks = [
@@ -130,7 +130,7 @@ def _lane(name: str, top: float, placed: Sequence[tuple[float, int, Mark]]) -> L
     return Lane(name, top + height / 2, top + height, marks)
 
 
-def _said(marks: Sequence[Mark], begin: float) -> str:
+def _in_words(marks: Sequence[Mark], begin: float) -> str:
     """The time line in words; what is the same several times in a row is said once."""
     runs: list[list[Mark]] = []
     for mark in marks:

@@ -360,8 +360,8 @@ def parse(data: object, origin: str, folder: Path = Path()) -> Config:
     """
     root = Table(data, "", plain(origin), (*KEYS, *_OTHERS))
 
-    def table(of: Table, keys: Keys, name: str, *, shy: bool = False) -> Table:
-        return of.table(name, tuple(keys[name] or ()), shy=shy)
+    def table(of: Table, keys: Keys, name: str, *, secret: bool = False) -> Table:
+        return of.table(name, tuple(keys[name] or ()), secret=secret)
 
     features = table(root, KEYS, "features")
     timing = _timing(table(root, KEYS, "timing"))
@@ -369,7 +369,7 @@ def parse(data: object, origin: str, folder: Path = Path()) -> Config:
     return Config(
         server=_server(table(root, KEYS, "server")),
         features={name: features.flag(name) for name in features.data},
-        auth=_identities(table(root, KEYS, "auth", shy=True), folder),
+        auth=_identities(table(root, KEYS, "auth", secret=True), folder),
         timing=timing,
         scenarios={
             name: _scenario(table(scenarios, KEYS["scenario"] or {}, name), timing.arrival_slack)

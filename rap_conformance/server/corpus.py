@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from rap_conformance.engine.evidence import Exchange
 from rap_conformance.engine.scenario import PeerDied, Violation
-from rap_conformance.network.probe import NoAnswer
+from rap_conformance.network.pace import NoAnswer
 from rap_conformance.protocol.messages import encode, fresh
 from rap_conformance.protocol.reading import lenient_json
 from rap_conformance.server.asking import Labelled, while_live

@@ -19,7 +19,7 @@ from rap_conformance.engine.scenario import (
     Untested,
     Violation,
 )
-from rap_conformance.network.probe import Credentials
+from rap_conformance.network.credentials import Credentials
 from rap_conformance.network.receiver import Answer, Delivery
 from rap_conformance.protocol.messages import JSON, closure, encode, fresh, invocation, query
 from rap_conformance.protocol.reading import means_alive

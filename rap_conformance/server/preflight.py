@@ -12,7 +12,7 @@ from rap_conformance.engine.evidence import Exchange, Failure, Headers
 from rap_conformance.engine.record import Record
 from rap_conformance.engine.scenario import Halted, NotApplicable, PeerDied, Refused, Trouble, Untested
 from rap_conformance.engine.verdict import EXIT_BAD_INPUT, EXIT_NOBODY
-from rap_conformance.network.probe import NoAnswer
+from rap_conformance.network.pace import NoAnswer
 from rap_conformance.network.supervisor import CommandFailed
 from rap_conformance.protocol.messages import JSON, encode, fresh, query
 from rap_conformance.protocol.presence import Presence, State

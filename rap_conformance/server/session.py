@@ -14,8 +14,9 @@ from rap_conformance.engine.options import Options
 from rap_conformance.engine.run import Target
 from rap_conformance.engine.scenario import NotApplicable, PeerDied, Trouble, Untested
 from rap_conformance.engine.session import Account, Lack
+from rap_conformance.network.credentials import Credentials
 from rap_conformance.network.patience import Patience
-from rap_conformance.network.probe import Credentials, Probe
+from rap_conformance.network.probe import Probe
 from rap_conformance.network.receiver import Receiver
 from rap_conformance.network.redaction import Redactor
 from rap_conformance.network.supervisor import CommandFailed, Supervisor, run_command

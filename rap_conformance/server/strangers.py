@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from rap_conformance.engine.evidence import Exchange, Headers
 from rap_conformance.engine.scenario import Untested
-from rap_conformance.network.probe import Credentials
+from rap_conformance.network.credentials import Credentials
 from rap_conformance.protocol.messages import fresh
 from rap_conformance.server.call import Call
 from rap_conformance.server.peer import Peer

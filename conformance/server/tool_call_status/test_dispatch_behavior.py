@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from rap_conformance.engine.controls import Control
 from rap_conformance.engine.evidence import Exchange
 from rap_conformance.engine.scenario import scenario
-from rap_conformance.network.probe import NoAnswer
+from rap_conformance.network.pace import NoAnswer
 from rap_conformance.protocol.messages import fresh
 from rap_conformance.protocol.reading import means_alive
 from rap_conformance.server.asking import certainly_live, until_alive

@@ -16,7 +16,7 @@ from rap_conformance.engine.controls import Control
 from rap_conformance.engine.evidence import Exchange
 from rap_conformance.engine.requirement import Level
 from rap_conformance.engine.scenario import NotApplicable, Untested, scenario
-from rap_conformance.network.probe import NoAnswer
+from rap_conformance.network.pace import NoAnswer
 from rap_conformance.network.receiver import Delivery
 from rap_conformance.protocol import lifecycle
 from rap_conformance.protocol.lifecycle import Event, Seen, State

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 from rap_conformance.engine.controls import Control
 from rap_conformance.engine.evidence import Exchange, Headers
 from rap_conformance.engine.scenario import NotApplicable, Untested, Violation, scenario
-from rap_conformance.network.probe import NOBODY
+from rap_conformance.network.credentials import NOBODY
 from rap_conformance.protocol.forgeries import forgeries, loose, spellings, split
 from rap_conformance.protocol.leaks import reveals
 from rap_conformance.protocol.messages import JSON, encode, fresh, query

@@ -14,7 +14,7 @@ from statistics import median
 from rap_conformance.engine.controls import Control
 from rap_conformance.engine.evidence import Exchange
 from rap_conformance.engine.scenario import Violation, scenario
-from rap_conformance.network.probe import NOBODY, Credentials
+from rap_conformance.network.credentials import NOBODY, Credentials
 from rap_conformance.protocol.leaks import VOLATILE_HEADERS
 from rap_conformance.protocol.noise import essence
 from rap_conformance.server.asking import Question, while_live

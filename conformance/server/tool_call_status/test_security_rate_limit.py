@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from rap_conformance.engine.controls import Control
 from rap_conformance.engine.evidence import Exchange
 from rap_conformance.engine.scenario import Untested, Violation, scenario
-from rap_conformance.network.probe import slowed_down
+from rap_conformance.network.answers import slowed_down
 from rap_conformance.protocol.messages import fresh
 from rap_conformance.protocol.reading import means_alive
 from rap_conformance.server.controls import need_answer

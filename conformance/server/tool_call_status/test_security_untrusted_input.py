@@ -13,7 +13,7 @@ from rap_conformance.contract import coverage_cases, hostile_queries, malformed_
 from rap_conformance.engine.controls import Control
 from rap_conformance.engine.evidence import Exchange
 from rap_conformance.engine.scenario import Untested, Violation, scenario
-from rap_conformance.network.probe import NOBODY
+from rap_conformance.network.credentials import NOBODY
 from rap_conformance.protocol.leaks import internals, leaked
 from rap_conformance.protocol.messages import encode, fresh, query
 from rap_conformance.protocol.payloads import Malformed, hostile_ids, malformed_payloads

@@ -1,0 +1,33 @@
+"""What identifies the suite to a server, and where that may go."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+from rap_conformance.engine.evidence import Headers
+
+Signer = Callable[[str, str, bytes], Headers]
+"""Makes credentials for one request from its method, URL and body."""
+
+
+@dataclass(frozen=True, slots=True)
+class Credentials:
+    """What identifies us: fixed headers, or a signer that makes them for each request."""
+
+    headers: Headers = ()
+    signer: Signer | None = None
+
+    def __bool__(self) -> bool:
+        return bool(self.headers or self.signer)
+
+
+NOBODY = Credentials()
+
+
+def origin(url: str) -> tuple[str, str, int | None]:
+    """Scheme, host and port of a URL, as browsers compare them."""
+    parts = urlsplit(url)
+    port = parts.port or {"http": 80, "https": 443}.get(parts.scheme)
+    return parts.scheme, (parts.hostname or "").lower(), port
