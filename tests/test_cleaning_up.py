@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
+import json
+import shlex
 import signal
+import socket
 import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -90,3 +96,36 @@ def test_after_an_interruption_nothing_of_ours_is_left(server: ReferenceServer, 
     out, _ = running.communicate(timeout=60)
     assert running.returncode == 7, out
     assert still_running(server) == []
+
+
+def test_after_an_interruption_the_adapter_of_a_runtime_is_gone(tmp_path: Path) -> None:
+    adapter = Path(__file__).resolve().parent.parent / "examples" / "adapters" / "adapter.py"
+    given = f"{shlex.quote(sys.executable)} {shlex.quote(str(adapter))} {{port}}"
+    running = subprocess.Popen(
+        command("runtime", "--adapter-cmd", given, "--requirement", "RTS00[57]"),
+        cwd=tmp_path,
+        env=environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+    )
+    report = tmp_path / "reports" / "report.json"
+    deadline = time.monotonic() + 20
+    while not (report.exists() and listens(port_in(report))):
+        assert time.monotonic() < deadline, "the control: the adapter is there while the run is under way"
+        time.sleep(0.02)
+    running.send_signal(signal.SIGTERM)
+    out, _ = running.communicate(timeout=60)
+    assert running.returncode == 7, out
+    assert not listens(port_in(report))
+
+
+def port_in(report: Path) -> int:
+    """Where the peer of a run is."""
+    return urlsplit(json.loads(report.read_text("utf-8"))["target"]["url"]).port or 0
+
+
+def listens(port: int) -> bool:
+    """Whether anybody does, on loopback."""
+    with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 1.0):
+        return True
+    return False
