@@ -38,7 +38,7 @@ mutants: $(STAMP) ## Is every fault caught by its own requirement and no other? 
 	$(BIN)/python -m rap_conformance.detection $(ARGS)
 
 steady: $(STAMP) ## Does a verdict ever wobble? make steady N=50
-	$(BIN)/python scripts/steady.py $(or $(N),5) $(ARGS)
+	$(BIN)/python -m rap_conformance.detection.steady $(or $(N),5) $(ARGS)
 
 build: $(STAMP) ## Make sdist and wheel in dist/ (the wheel from the sdist)
 	rm -rf dist

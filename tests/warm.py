@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import atexit
 import contextlib
-import gc
 import json
 import os
 import runpy
@@ -102,8 +101,6 @@ def serve(address: str) -> None:
 
     _ = cli
     warm_up(SEED)
-    gc.collect()
-    gc.freeze()  # what is there stays, and children need not look at it
     asked: dict[int, socket.socket] = {}
     with socket.socket(socket.AF_UNIX) as listening:
         listening.bind(address)
