@@ -1,63 +1,28 @@
-"""Certifies several servers in one process, forked and warm: `python -m tests.certify JOBS`.
-
-For tests that need many short runs. Each line of its input is a run in JSON (`name`, `config`: a file's text,
-`options` of `check`), each line of its output an outcome (`name`, `verdicts`, `reasons`, `trouble`).
-"""
+"""Certifying servers of tests: the configuration, and the run."""
 
 from __future__ import annotations
 
-import json
-import os
 import shlex
-import subprocess
-import sys
-import tempfile
-import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import tomli_w
 
-from rap_conformance.detection import mutants as detection
 from rap_conformance.server.embedded import reference_scenarios
-
-ROOT = Path(__file__).resolve().parent.parent
-
-
-class Job(detection.Job):
-    """One run, in a forked child."""
-
-    def __init__(self, name: str, config: str, options: list[str]) -> None:
-        self.subject = detection.Subject(name, "a server of a test")
-        self.folder = Path(tempfile.mkdtemp(prefix="rapc-certify-"))
-        self.began = time.monotonic()
-        self._process = None
-        file = self.folder / "run.toml"
-        file.write_text(config.replace("{folder}", str(self.folder)), "utf-8")
-        given = [f"--rap-config={file}", f"--rap-report-dir={self.folder / 'reports'}", "-q", *options]
-        sys.stdout.flush()
-        self.pid = os.fork()
-        if not self.pid:
-            self._child(given)
+from tests.support import QUICK, Outcome, run
+from tests.warm import SEED
 
 
-def certify(runs: Iterable[Mapping[str, Any]], jobs: int, within: float) -> dict[str, dict[str, Any]]:
-    """The outcome of each run by its name, with `jobs` of them at a time, in `within` seconds altogether."""
-    words = [sys.executable, "-m", "tests.certify", str(jobs)]
-    kept = {k: v for k, v in os.environ.items() if not k.startswith(("PYTEST", "COV_"))}
-    path = os.pathsep.join(filter(None, [str(ROOT), kept.get("PYTHONPATH", "")]))
-    done = subprocess.run(
-        words,
-        input="".join(json.dumps(run) + "\n" for run in runs),
-        text=True,
-        capture_output=True,
-        timeout=within,
-        check=True,
-        cwd=ROOT,
-        env={**kept, "PYTHONPATH": path},
-    )
-    return {outcome["name"]: outcome for outcome in map(json.loads, done.stdout.splitlines())}
+def certify(folder: Path, config: str, *options: str, within: float = 240.0, **more: str) -> Outcome:
+    """Run `check` with a configuration, in which `{folder}` is the run's own folder.
+
+    `more` is added to the environment.
+    """
+    folder.mkdir(exist_ok=True)
+    file = folder / "run.toml"
+    file.write_text(config.replace("{folder}", str(folder)), "utf-8")
+    return run(folder, "check", f"--config={file}", *QUICK, f"--seed={SEED}", *options, within=within, **more)
 
 
 def configuration(command: list[str], tokens: list[str], timing: Mapping[str, float], pending: float) -> str:
@@ -73,22 +38,6 @@ def configuration(command: list[str], tokens: list[str], timing: Mapping[str, fl
     return tomli_w.dumps(tables)
 
 
-def main(jobs: int) -> None:
-    """Read runs, write outcomes."""
-    waiting = [json.loads(line) for line in sys.stdin]
-    detection.warm_up(1)
-    running: list[Job] = []
-    while waiting or running:
-        while waiting and len(running) < jobs:
-            run = waiting.pop(0)
-            running.append(Job(run["name"], run["config"], ["--rap-seed=1", *run["options"]]))
-        for job in [job for job in running if job.over()]:
-            running.remove(job)
-            outcome = job.outcome()
-            said = {"name": outcome.subject.name, "verdicts": outcome.verdicts, "reasons": outcome.reasons}
-            print(json.dumps({**said, "trouble": outcome.trouble, "seconds": outcome.seconds}), flush=True)
-        time.sleep(0.05)
-
-
-if __name__ == "__main__":
-    main(int(sys.argv[1]))
+def reasons(outcome: Outcome) -> dict[str, str]:
+    """Reason by code."""
+    return {entry["code"]: entry["reason"] for entry in outcome.report["requirements"]}

@@ -6,7 +6,6 @@ import contextlib
 import json
 import os
 import socket
-import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -14,6 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tests import warm
+
+ROOT = Path(__file__).resolve().parent.parent
 QUICK = ("--profile", "quick")
 
 
@@ -55,15 +57,7 @@ def command(*arguments: str) -> list[str]:
 
 def run(folder: Path, *arguments: str, within: float = 90.0, **more: str) -> Outcome:
     """Run `rap-conformance …` from a folder and wait for its end, `within` seconds at the most."""
-    done = subprocess.run(
-        command(*arguments),
-        cwd=folder,
-        capture_output=True,
-        timeout=within,
-        check=False,
-        env=environment(**more),
-        stdin=subprocess.DEVNULL,
-    )
+    done = warm.run(["rap_conformance", *arguments], folder, environment(**more), within)
     return Outcome(
         done.returncode,
         done.stdout.decode("utf-8", "replace"),

@@ -21,13 +21,13 @@ ACTION: dict[str, Any] = yaml.safe_load((ROOT / "action.yml").read_text("utf-8")
 INPUT = re.compile(r"\$\{\{ *inputs\.([\w-]+) *\}\}")
 
 
-def steps(tmp_path: Path, given: dict[str, str]) -> tuple[list[int], dict[str, str]]:
-    """Run every step with these inputs; gives their exit codes and the outputs of the last."""
+def steps(tmp_path: Path, given: dict[str, str], first: int = 0) -> tuple[list[int], dict[str, str]]:
+    """Run every step from the first with these inputs; gives their exit codes and the outputs of the last."""
     inputs = {name: str(entry.get("default", "")) for name, entry in ACTION["inputs"].items()} | given
     output = tmp_path / "output.txt"
     output.touch()
     codes = []
-    for step in ACTION["runs"]["steps"]:
+    for step in ACTION["runs"]["steps"][first:]:
         chosen = {
             name: INPUT.sub(lambda match: inputs[match[1]], value)
             for name, value in step.get("env", {}).items()
@@ -55,6 +55,7 @@ def steps(tmp_path: Path, given: dict[str, str]) -> tuple[list[int], dict[str, s
     return codes, {name: value for name, _, value in said}
 
 
+@pytest.mark.long
 @pytest.mark.skipif(shutil.which("bash") is None, reason="the action's steps are for bash")
 def test_its_steps_certify_and_give_outputs(tmp_path: Path) -> None:
     (tmp_path / "temp").mkdir()
@@ -69,8 +70,9 @@ def test_its_steps_certify_and_give_outputs(tmp_path: Path) -> None:
     codes, said = steps(
         tmp_path,
         {**given, "server-cmd": broken, "arguments": "--no-auth\n--requirement=DSC*", "report-dir": "r2"},
+        first=1,  # it is installed
     )
-    assert codes == [0, 1]
+    assert codes == [1]
     assert said["verdict"] == "not-conformant"
     assert (tmp_path / "r2" / "junit.xml").exists()
 

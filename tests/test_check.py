@@ -101,6 +101,7 @@ def test_nobody_there_is_exit_6_without_a_pass_and_without_stale_reports(tmp_pat
     assert (reports / "mine.txt").read_text() == "not yours"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("after", [0.0, 0.3, 1.5], ids="after {} s".format)
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["SIGINT", "SIGTERM"])
 def test_an_interrupted_run_writes_its_reports(number: signal.Signals, after: float, tmp_path: Path) -> None:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import sys
-from typing import Any
+from collections.abc import Sequence
+from pathlib import Path
 
 import pytest
 
 from rap_conformance.engine.controls import Control
-from tests.certify import certify, configuration
+from tests.certify import certify, configuration, reasons
 from tests.empty_servers import ONCE
 from tests.scenarios import scenarios
+from tests.support import ROOT, Outcome
 
 TOKENS = ["first-token-of-the-test", "second-token-of-the-test"]
 TIMING = {"grace": 2.0, "race_window": 0.4, "arrival_slack": 0.1}
@@ -61,39 +63,27 @@ LEGITIMATE: dict[str, dict[str, str]] = {
 """What may pass at a server at which nothing is there (`tests/empty_servers.py`), and why that is right."""
 
 
-def run_of(name: str) -> dict[str, Any]:
-    """A certification of an empty server, for the requirements with a control."""
+def outcome(name: str, folder: Path, codes: Sequence[str]) -> Outcome:
+    """A certification of an empty server."""
     command = [sys.executable, "-m", "tests.empty_servers", name, "{port}", "{folder}/state.db", *TOKENS]
-    long = name in {"calls-nobody-back", "never-alive"}
-    codes = [code for code in CONTROLLED if not (long and code in PASSED_OVER)]
-    codes = ["DSC013", "TCS016"] if name == ONCE else codes
-    return {
-        "name": name,
-        "config": configuration(command, TOKENS, TIMING, PENDING),
-        "options": ["--rap-profile=quick", *(f"--rap-requirement={code}" for code in codes)],
-    }
+    config = configuration(command, TOKENS, TIMING, PENDING)
+    return certify(folder, config, *(f"--requirement={code}" for code in codes), PYTHONPATH=str(ROOT))
 
 
-@pytest.fixture(scope="module")
-def outcomes() -> dict[str, dict[str, Any]]:
-    """The verdicts at every empty server."""
-    return certify([run_of(name) for name in sorted([ONCE, *LEGITIMATE], key=len)], jobs=4, within=240.0)
-
-
+@pytest.mark.long
 @pytest.mark.parametrize("name", LEGITIMATE)
-def test_nothing_passes_where_nothing_is_there(name: str, outcomes: dict[str, dict[str, Any]]) -> None:
-    outcome = outcomes[name]
-    assert not outcome["trouble"]
-    passed = {code for code, verdict in outcome["verdicts"].items() if verdict == "pass"}
+def test_nothing_passes_where_nothing_is_there(name: str, tmp_path: Path) -> None:
+    long = name in {"calls-nobody-back", "never-alive"}
+    judged = outcome(name, tmp_path, [code for code in CONTROLLED if not (long and code in PASSED_OVER)])
+    passed = {code for code, verdict in judged.verdicts().items() if verdict == "pass"}
     assert passed <= set(LEGITIMATE[name])
-    assert "our own error" not in " ".join(outcome["reasons"].values())
+    assert "our own error" not in " ".join(reasons(judged).values())
 
 
-def test_a_server_that_does_not_start_again_is_accused_of_nothing(
-    outcomes: dict[str, dict[str, Any]],
-) -> None:
-    assert outcomes[ONCE]["verdicts"] == {"DSC013": "error", "TCS016": "error"}
-    assert "could not be started again" in outcomes[ONCE]["reasons"]["TCS016"]
+def test_a_server_that_does_not_start_again_is_accused_of_nothing(tmp_path: Path) -> None:
+    judged = outcome(ONCE, tmp_path, ["DSC013", "TCS016"])
+    assert judged.verdicts() == {"DSC013": "error", "TCS016": "error"}
+    assert "could not be started again" in reasons(judged)["TCS016"]
 
 
 def test_what_may_pass_has_a_reason() -> None:

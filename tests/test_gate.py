@@ -103,6 +103,7 @@ def test_a_failure_is_exit_1_and_can_be_repeated(tmp_path: Path) -> None:
     assert "nothing failed" in nothing.err
 
 
+@pytest.mark.long
 def test_a_baseline_lets_known_failures_in_and_can_only_shrink(tmp_path: Path) -> None:
     selection = ("--requirement", "DSC*")
     run(tmp_path, *NAMELESS, *selection)
@@ -231,6 +232,7 @@ def test_an_error_of_ours_accuses_nobody_and_is_incomplete(tmp_path: Path) -> No
     assert "1 error" in done.stdout
 
 
+@pytest.mark.long
 def test_a_server_killed_mid_run_is_incomplete_and_said_once(tmp_path: Path) -> None:
     port = unused_port()
     server = subprocess.Popen(command("serve", "--port", str(port)), env=environment())

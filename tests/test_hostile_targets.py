@@ -123,6 +123,7 @@ def test_a_status_endpoint_that_hangs_is_an_error_in_bounded_time(tmp_path: Path
     assert not [code for code, verdict in verdicts.items() if code.startswith("TCS") and verdict == "pass"]
 
 
+@pytest.mark.long
 def test_an_endpoint_on_another_origin_gets_no_credentials(tmp_path: Path) -> None:
     seen: list[tuple[str, str | None]] = []
 

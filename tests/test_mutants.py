@@ -1,17 +1,11 @@
-"""Mutants: a sane registry, and a seeded sample of them certified exactly (all of them: `make mutants`).
-
-The seed is printed; RAPC_MUTANT_SEED repeats a choice.
-"""
+"""Mutants: a sane registry, and a few of them certified exactly (all of them: `make mutants`)."""
 
 from __future__ import annotations
 
 import fnmatch
 import inspect
-import os
 import random
 import re
-import subprocess
-import sys
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -24,7 +18,9 @@ from fixtures.servers.reference import ReferenceServer
 from rap_conformance.detection import documents as detection_docs
 from rap_conformance.detection import mutants as detection
 from rap_conformance.protocol.specification import catalogue
-from tests.support import environment
+from tests import warm
+from tests.support import ROOT, environment
+from tests.warm import SEED
 
 BROAD = ("TCS004", "TCS009", "TCS010", "TCS011", "TCS013", "TCS014")
 """Requirements with many ways to break them: each has six mutants at least that differ in kind."""
@@ -143,18 +139,12 @@ def test_the_page_is_up_to_date() -> None:
     )
 
 
+@pytest.mark.long
 @pytest.mark.timeout(300)
 def test_a_sample_is_found_exactly() -> None:
-    seed = int(os.environ.get("RAPC_MUTANT_SEED") or random.SystemRandom().randrange(1, 2**31))
-    print(f"RAPC_MUTANT_SEED={seed}")
-    names = random.Random(seed).sample([name for name in MUTANTS if name not in SLOW], SAMPLE)
-    done = subprocess.run(
-        [sys.executable, "-m", "rap_conformance.detection", *names, "--seed", str(seed), "--jobs", "4"],
-        cwd=Path(__file__).resolve().parent.parent,
-        capture_output=True,
-        text=True,
-        env=environment(),
-        check=False,
-    )
-    assert done.stdout.splitlines()[-1] == f"{SAMPLE + 1} of {SAMPLE + 1} exact", done.stdout + done.stderr
+    names = random.Random(SEED).sample([name for name in MUTANTS if name not in SLOW], SAMPLE)
+    words = ["rap_conformance.detection", "--role", "server", *names, "--seed", str(SEED), "--jobs", "4"]
+    done = warm.run(words, ROOT, environment(), 280.0)
+    said = (done.stdout + done.stderr).decode()
+    assert done.stdout.decode().splitlines()[-1] == f"{SAMPLE + 1} of {SAMPLE + 1} exact", said
     assert done.returncode == 0

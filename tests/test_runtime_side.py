@@ -70,7 +70,8 @@ def examined(names: list[str]) -> subprocess.CompletedProcess[str]:
 
 def kill_loop(rounds: int) -> subprocess.CompletedProcess[str]:
     """Either side killed and started again, so many times."""
-    return spoken([sys.executable, str(ROOT / "scripts" / "kill_loop.py"), str(rounds), "--seed", str(SEED)])
+    module = "rap_conformance.detection.kill_loop"
+    return spoken([sys.executable, "-m", module, str(rounds), "--seed", str(SEED)])
 
 
 def spoken(given: list[str]) -> subprocess.CompletedProcess[str]:

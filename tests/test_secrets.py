@@ -73,6 +73,7 @@ def leaks(text: str) -> list[str]:
     return [secret for secret in CANARY if secret in text]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "words",
     [

@@ -7,6 +7,7 @@ is forked once everything is imported and every input generated.
 from __future__ import annotations
 
 import contextlib
+import gc
 import json
 import os
 import shutil
@@ -52,6 +53,8 @@ def warm_up(seed: int) -> None:
     hostile_queries(count, seed)
     coverage_cases(seed)
     malformed_bodies(count, seed)
+    gc.collect()
+    gc.freeze()  # all this stays, so no child need look at it
 
 
 class FirstFinding:
@@ -75,7 +78,17 @@ class Job:
         self.folder = Path(tempfile.mkdtemp(prefix="rapc-detect-"))
         self.began = time.monotonic()
         self._process: subprocess.Popen[bytes] | None = None
-        options = arguments(subject, self.folder, seed)
+        self._start(self.options(seed))
+
+    def options(self, seed: int) -> list[str]:
+        """The options of the run, as pytest takes them; what they need is in the run's folder."""
+        return arguments(self.subject, self.folder, seed)
+
+    def listeners(self) -> list[object]:
+        """Plugins of pytest that hear what happens in the run, in its own process."""
+        return [FirstFinding(self.folder)]
+
+    def _start(self, options: list[str]) -> None:
         if hasattr(os, "fork"):
             sys.stdout.flush()
             sys.stderr.flush()
@@ -87,7 +100,7 @@ class Job:
             sys.executable,
             "-m",
             "rap_conformance",
-            "runtime" if subject.role == RUNTIME else "check",
+            "runtime" if self.subject.role == RUNTIME else "check",
             *(o.replace("--rap-", "--") for o in options),
         ]
         with (self.folder / "output").open("wb") as output:
@@ -109,7 +122,7 @@ class Job:
 
             role = self.subject.role
             scenarios = str(place("conformance") / role)
-            code = run_pytest([f"--rap-role={role}", *options], scenarios, FirstFinding(self.folder))
+            code = run_pytest([f"--rap-role={role}", *options], scenarios, *self.listeners())
             sys.stdout.flush()
         finally:
             os._exit(code)

@@ -272,9 +272,13 @@ class ServerSession:
             self.supervisor.kill()
         try:
             self.supervisor.start(self.answers)
-        except CommandFailed as failed:  # nobody is left to ask, and no later input gets the blame
-            self.dead = self.dead or f"the server could not be started again: {failed}"
-            raise Trouble(self.dead) from failed
+        except CommandFailed as failed:
+            raise self.lost(str(failed)) from failed
+
+    def lost(self, why: str) -> Trouble:
+        """The server cannot be started again: nobody is left to ask, and no later input gets the blame."""
+        self.dead = self.dead or f"the server could not be started again: {why}"
+        return Trouble(self.dead)
 
     def once(self, key: str, make: Callable[[], T]) -> T:
         """The value of `make()`, computed once a run; an exception counts as not computed."""

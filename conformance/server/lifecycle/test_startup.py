@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 from rap_conformance.engine.controls import Positive
 from rap_conformance.engine.evidence import Exchange, Failure
 from rap_conformance.engine.scenario import Trouble, Untested, scenario
-from rap_conformance.network.supervisor import CommandFailed, listens
+from rap_conformance.network.supervisor import listens
 from rap_conformance.protocol.messages import JSON, encode, fresh, invocation
 from rap_conformance.server.peer import Peer
 
@@ -53,7 +53,7 @@ def start_anew(peer: Peer) -> None:
         every=0.005,
     )
     if not listening or not supervisor.running:
-        raise CommandFailed(supervisor.output()[-200:].strip() or "it said nothing")
+        raise peer.session.lost(supervisor.output()[-200:].strip() or "it said nothing")
 
 
 def invoked_at_once(peer: Peer) -> Exchange | None:

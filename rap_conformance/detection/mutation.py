@@ -1,4 +1,4 @@
-"""Does the suite notice small faults nobody thought of? `python scripts/mutate.py [--sample K]`.
+"""Does the suite notice small faults nobody thought of? `python -m rap_conformance.detection.mutation`.
 
 Changes a copy of the reference server in one place at a time and certifies each. A change is killed when any
 verdict is another one than on the reference, and survives otherwise. Survivors are printed with the line
@@ -14,25 +14,29 @@ import json
 import os
 import random
 import re
+import shlex
 import shutil
 import signal
 import sys
-import tempfile
 import time
+import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-ROOT = Path(__file__).resolve().parent.parent
-sys.path[:0] = [str(ROOT), str(Path(__file__).resolve().parent)]
+import tomli_w
 
-from changes import Change, changes  # noqa: E402 - a neighbour, found through the line above
+from rap_conformance.detection.changes import Change, changes
+from rap_conformance.detection.runs import Job, arguments, warm_up
+from rap_conformance.detection.servers import configuration
+from rap_conformance.detection.subjects import Outcome, reference_subject
+from rap_conformance.engine.events import Event, Found, Judged
+from rap_conformance.network.patience import Patience
+from rap_conformance.places import PACKAGE, place
+from rap_conformance.server.embedded import EMBEDDED_RATE_LIMIT
 
-from rap_conformance.detection import mutants as detection  # noqa: E402
-from rap_conformance.server.embedded import EMBEDDED_RATE_LIMIT  # noqa: E402
-
-REFERENCE = ROOT / "fixtures" / "servers" / "reference"
+REFERENCE = place("fixtures") / "servers" / "reference"
+SURVIVORS = PACKAGE.parent / "docs" / "mutation.md"
 LISTED = re.compile(r"- `([\w.]+)`: `(.+)` → `(.+)`")
 """A line of docs/mutation.md."""
 LONGEST = 150.0
@@ -56,72 +60,53 @@ class Fate:
     seconds: float
 
 
-def configuration(folder: Path) -> str:
-    """The configuration of detection runs, for the copy in this folder."""
-    shutil.copytree(REFERENCE, folder / "mutated", ignore=shutil.ignore_patterns("__pycache__"))
-    run = folder / "run.py"
-    run.write_text(RUN.format(limit=EMBEDDED_RATE_LIMIT), "ascii")
-    subject = detection.reference_subject()
-    lines = detection.configuration(subject, folder).splitlines()
-    command = next(line for line in lines if line.startswith("command = "))
-    words = json.loads(command.removeprefix("command = ")).split()
-    tokens = [word for flag, word in itertools.pairwise(words) if flag == "--token"]
-    own = " ".join([sys.executable, "-B", str(run), "{port}", str(folder / "state.db"), *tokens])
-    return "\n".join(f"command = {json.dumps(own)}" if line == command else line for line in lines)
+class Difference:
+    """A plugin of pytest that writes down the first thing that tells this copy from the reference."""
+
+    def __init__(self, folder: Path, expected: Mapping[str, str]) -> None:
+        self._folder, self._expected = folder, expected
+
+    def pytest_rap_event(self, event: Event) -> None:
+        """Hear of a finding, or of another verdict than the reference's."""
+        match event:
+            case Found(requirement, finding):
+                self._say(f"{requirement.code} {finding.case}: {finding.actual}")
+            case Judged(result) if result.verdict != self._expected.get(result.requirement.code):
+                self._say(f"{result.requirement.code} {result.verdict}: {result.reason}")
+
+    def _say(self, what: str) -> None:
+        partial = self._folder / f"killed.{os.getpid()}"
+        with contextlib.suppress(OSError):
+            partial.write_text(ascii(what)[1:200], "ascii")
+            partial.rename(self._folder / "killed")
 
 
-class Job(detection.Job):
-    """Certifies one changed copy in a forked child that stops at the first verdict that is another one."""
+class Trial(Job):
+    """Certifies one changed copy; it may be ended at the first thing that tells it from the reference."""
 
     def __init__(self, change: Change | None, expected: Mapping[str, str], seed: int) -> None:
         self.change, self.expected = change, expected
-        self.subject = detection.reference_subject()
-        self.folder = Path(tempfile.mkdtemp(prefix="rapc-mutate-"))
-        self.began = time.monotonic()
-        self._process = None
-        options = self.options(seed)
-        if change is not None:
-            (self.folder / "mutated" / change.file).write_text(change.after, "utf-8")
-        sys.stdout.flush()
-        self.pid = os.fork()
-        if not self.pid:
-            self.watch()
-            self._child(options)
+        super().__init__(reference_subject(), seed)
 
     def options(self, seed: int) -> list[str]:
-        """The options of `check`, as pytest takes them."""
-        config = self.folder / "run.toml"
-        config.write_text(configuration(self.folder), "utf-8")
-        options = [f"--rap-config={config}", "--rap-profile=quick", f"--rap-seed={seed}", "-q"]
-        return [*options, f"--rap-report-dir={self.folder / 'reports'}"]
+        """What is given to a run of the reference, but for the server's command."""
+        given = arguments(self.subject, self.folder, seed)
+        shutil.copytree(REFERENCE, self.folder / "mutated", ignore=shutil.ignore_patterns("__pycache__"))
+        if self.change is not None:
+            (self.folder / "mutated" / self.change.file).write_text(self.change.after, "utf-8")
+        run = self.folder / "run.py"
+        run.write_text(RUN.format(limit=EMBEDDED_RATE_LIMIT), "ascii")
+        config = tomllib.loads(configuration(self.subject, self.folder))
+        words = shlex.split(config["server"]["command"])
+        tokens = [word for flag, word in itertools.pairwise(words) if flag == "--token"]
+        own = [sys.executable, "-B", str(run), "{port}", str(self.folder / "state.db"), *tokens]
+        config["server"]["command"] = shlex.join(own)
+        (self.folder / "run.toml").write_text(tomli_w.dumps(config), "utf-8")
+        return given
 
-    def watch(self) -> None:
-        """Write down, in the child, the first thing that tells this copy from the reference."""
-        from rap_conformance.engine.runner import Runner
-        from rap_conformance.engine.scenario import Record
-
-        add, result = Record.add, Runner.result
-
-        def adding(record: Record, violation: Any) -> None:
-            add(record, violation)
-            if not violation.absence and self.expected:
-                self.tell(f"{record.requirement.code} {violation.case}: {violation.actual}")
-
-        def judging(runner: Runner, requirement: Any, function: Any) -> Any:
-            outcome = result(runner, requirement, function)
-            if self.expected and outcome.verdict != self.expected.get(requirement.code):
-                self.tell(f"{requirement.code} {outcome.verdict}: {outcome.reason}")
-            return outcome
-
-        Record.add = adding  # type: ignore[method-assign,assignment]
-        Runner.result = judging  # type: ignore[method-assign,assignment]
-
-    def tell(self, what: str) -> None:
-        """Leave word for the parent."""
-        partial = self.folder / f"killed.{os.getpid()}"
-        with contextlib.suppress(OSError):
-            partial.write_text(ascii(what)[1:200], "ascii")
-            partial.rename(self.folder / "killed")
+    def listeners(self) -> list[object]:
+        """Who tells the copy from the reference, once it is known what is expected."""
+        return [Difference(self.folder, self.expected)] if self.expected else []
 
     def killed(self) -> str:
         """What told this copy from the reference so far."""
@@ -147,7 +132,7 @@ class Job(detection.Job):
         outcome = self.outcome()
         return Fate(key, late or self.difference(outcome), seconds)
 
-    def difference(self, outcome: detection.Outcome) -> str:
+    def difference(self, outcome: Outcome) -> str:
         """How a whole run differs from the reference's; empty if it does not."""
         if outcome.trouble:
             return f"no report: {outcome.trouble.splitlines()[-1]!a}"[:200]
@@ -159,13 +144,12 @@ class Job(detection.Job):
 
 def baseline(seed: int) -> Mapping[str, str]:
     """The reference's own verdicts, from an unchanged copy. Raises SystemExit if it is accused of a fault."""
-    job = Job(None, {}, seed)
-    while not job.over():
-        time.sleep(0.05)
+    job = Trial(None, {}, seed)
+    Patience().until(job.over, LONGEST, every=0.05)
     outcome = job.outcome()
     if outcome.trouble or outcome.found:
         raise SystemExit(
-            f"mutate: the unchanged copy is not certified: {outcome.trouble or sorted(outcome.found)}"
+            f"mutation: the unchanged copy is not certified: {outcome.trouble or sorted(outcome.found)}"
         )
     return outcome.verdicts
 
@@ -178,17 +162,18 @@ def run_all(
     tell: Callable[[Change, Fate], None],
 ) -> None:
     """Certify every changed copy, `jobs` at a time; `tell` hears of each fate at once."""
-    waiting, running = list(chosen), list[Job]()
+    waiting, running = list(chosen), list[Trial]()
+    patience = Patience()
     try:
         while waiting or running:
             while waiting and len(running) < jobs:
-                running.append(Job(waiting.pop(0), expected, seed))
+                running.append(Trial(waiting.pop(0), expected, seed))
             for job in list(running):
                 if fate := job.fate():
                     running.remove(job)
                     assert job.change is not None
                     tell(job.change, fate)
-            time.sleep(0.05)
+            patience.pace(0.05)
     finally:
         for job in running:
             job.end()
@@ -201,7 +186,7 @@ def every_change(names: Iterable[str]) -> list[Change]:
     paths = [path for path in sorted(REFERENCE.glob("*.py")) if path.name != "__init__.py"]
     if unknown := wanted - {path.name for path in paths}:
         raise SystemExit(
-            f"mutate: there is no {sorted(unknown)[0]!a}; there are {', '.join(p.name for p in paths)}"
+            f"mutation: there is no {sorted(unknown)[0]!a}; there are {', '.join(p.name for p in paths)}"
         )
     return [c for path in paths if not wanted or path.name in wanted for c in changes(path)]
 
@@ -213,7 +198,7 @@ def show(change: Change) -> str:
 
 def main() -> int:
     """0 if no change survived but those in docs/mutation.md, else 1."""
-    parser = argparse.ArgumentParser(prog="mutate", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m rap_conformance.detection.mutation", description=__doc__)
     parser.add_argument(
         "--file", action="append", default=[], metavar="NAME", help="only this file; repeatable"
     )
@@ -246,7 +231,7 @@ def certify(chosen: Sequence[Change], seed: int, jobs: int, results: Path | None
     fates: dict[str, Fate] = {}
     if results is not None and results.exists():
         fates = {one["key"]: Fate(**one) for one in map(json.loads, results.read_text("utf-8").splitlines())}
-    detection.warm_up(seed)
+    warm_up(seed)
     expected = baseline(seed)
 
     def tell(change: Change, fate: Fate) -> None:
@@ -272,7 +257,7 @@ def certify(chosen: Sequence[Change], seed: int, jobs: int, results: Path | None
 def harmless() -> set[tuple[str, str, str]]:
     """The survivors that docs/mutation.md knows: file, line before, line after."""
     try:
-        lines = (ROOT / "docs" / "mutation.md").read_text("utf-8").splitlines()
+        lines = SURVIVORS.read_text("utf-8").splitlines()
     except OSError:
         return set()
     return {(m[1], m[2], m[3]) for m in map(LISTED.fullmatch, lines) if m}

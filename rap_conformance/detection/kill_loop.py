@@ -1,4 +1,4 @@
-"""Kills and restarts of runtime and tool server: `python scripts/kill_loop.py 200 --seed 7`.
+"""Kills and restarts of runtime and tool server: `python -m rap_conformance.detection.kill_loop 200`.
 
 The reference runtime and the reference server, wired together, each with its state on disk. Conversations
 call tools all the time while one side or the other is killed at random and started again. At the end nothing
@@ -18,8 +18,6 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
-
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from rap_conformance.network.patience import Patience
 from rap_conformance.network.probe import Probe

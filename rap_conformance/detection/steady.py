@@ -1,4 +1,4 @@
-"""Does a verdict ever wobble? `python scripts/steady.py N [--seed S] [--mutants K]`.
+"""Does a verdict ever wobble? `python -m rap_conformance.detection.steady N [--seed S] [--mutants K]`.
 
 Certifies the reference server N times as a user would and compares every verdict with the first run's: two
 fifths idle, three tenths with every core kept busy, three tenths against the reference with late answers
@@ -24,13 +24,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT))
+import tomli_w
 
-import tomli_w  # noqa: E402
+from rap_conformance.detection import mutants as detection
+from rap_conformance.places import PACKAGE
+from rap_conformance.server.embedded import EMBEDDED_RATE_LIMIT, reference_scenarios
 
-from rap_conformance.detection import mutants as detection  # noqa: E402 - found through the line above
-from rap_conformance.server.embedded import EMBEDDED_RATE_LIMIT, reference_scenarios  # noqa: E402
+ROOT = PACKAGE.parent
 
 IDLE, BUSY, LATE = "idle", "busy", "late"
 CONDITIONS = (IDLE, BUSY, LATE, IDLE, LATE, BUSY, IDLE, LATE, BUSY, IDLE)
@@ -196,7 +196,7 @@ def show(line: str) -> None:
 
 def main() -> int:
     """0 if every verdict was the same each time, else 1."""
-    parser = argparse.ArgumentParser(prog="steady", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m rap_conformance.detection.steady", description=__doc__)
     parser.add_argument("number", type=int, metavar="N", help="runs of the reference server")
     parser.add_argument("--seed", type=int, default=None, help="the first run's seed")
     parser.add_argument(

@@ -1,8 +1,8 @@
-"""Small faults, put into a Python file one at a time: what `mutate.py` certifies.
+"""Small faults, put into a Python file one at a time: what `mutation.py` certifies.
 
-Flips comparisons and conditions, swaps `and` and `or`, drops calls, awaits, assignments to members and
-raises, changes numbers, booleans and texts, returns nothing or the opposite. Docstrings, annotations,
-decorators, log calls and texts with a space in them (words for people) stay as they are.
+Flips comparisons and conditions, swaps `and` and `or`, changes arithmetic, drops calls, awaits, assignments
+to members and raises, returns nothing or the opposite. Docstrings, annotations, decorators and log calls stay
+as they are, and so do literals: what survived of those was a limit, a name or a branch that nobody asks for.
 """
 
 from __future__ import annotations
@@ -148,12 +148,20 @@ def _of_statement(node: ast.stmt) -> Iterator[Found]:
     elif isinstance(node, ast.Break | ast.Continue):
         yield node, "dropped jump", "pass"
     elif isinstance(node, ast.Return) and node.value is not None:
-        if not (isinstance(node.value, ast.Constant) and node.value.value is None):
-            yield node, "returns None", "return None"
-        if not isinstance(node.value, ast.Constant | ast.Compare) and _truth(node.value):
-            yield node, "returns the opposite", f"return not ({ast.unparse(node.value)})"
+        yield from ((node, kind, instead) for kind, instead in _of_return(node.value))
     if isinstance(node, ast.If | ast.While):
         yield from _negated(node.test)
+
+
+def _of_return(value: ast.expr) -> Iterator[tuple[str, str]]:
+    """What is returned instead, and the kind of fault that is."""
+    if isinstance(value, ast.Constant):
+        if isinstance(value.value, bool):
+            yield "returns the opposite", f"return {not value.value}"
+        return
+    yield "returns None", "return None"
+    if not isinstance(value, ast.Compare) and _truth(value):
+        yield "returns the opposite", f"return not ({ast.unparse(value)})"
 
 
 def _truth(node: ast.expr) -> bool:
@@ -197,28 +205,6 @@ def _of_expression(node: ast.expr) -> Iterator[Found]:
         for generator in node.generators:
             for test in generator.ifs:
                 yield from _negated(test)
-    elif isinstance(node, ast.Constant):
-        yield from ((node, "constant", repr(value)) for value in _other_values(node.value))
-    elif isinstance(node, ast.JoinedStr):
-        for index, part in enumerate(node.values):
-            text = part.value if isinstance(part, ast.Constant) else None
-            if isinstance(text, str) and " " not in text:
-                changed_text = copy.deepcopy(node)
-                changed_text.values[index] = ast.Constant(text + "x")
-                yield node, "constant", ast.unparse(changed_text)
-
-
-def _other_values(value: object) -> Iterator[object]:
-    if isinstance(value, bool):
-        yield not value
-    elif isinstance(value, int):
-        yield value + 1
-        yield value - 1
-    elif isinstance(value, float):
-        yield value + 1.0
-        yield 0.0
-    elif isinstance(value, str) and " " not in value.strip():
-        yield f"{value}x"
 
 
 def _grouped(node: ast.expr) -> str:
