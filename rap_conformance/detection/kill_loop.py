@@ -23,7 +23,7 @@ from rap_conformance.network.patience import Patience
 from rap_conformance.network.probe import Probe
 from rap_conformance.network.redaction import Redactor
 from rap_conformance.network.supervisor import Supervisor
-from rap_conformance.protocol.messages import JSON, encode, query
+from rap_conformance.protocol.messages import JSON, MANIFEST_PATH, RESULT, encode, query, result
 from rap_conformance.runtime import embedded
 
 GIVEN_UP = "Error: the tool server "
@@ -62,7 +62,7 @@ class Loop:
 
     def start(self, side: Supervisor) -> None:
         """Start one side and wait until it answers."""
-        path = "/.well-known/rap-toolset" if side is self.server else "/state"
+        path = MANIFEST_PATH if side is self.server else "/state"
         url = f"http://127.0.0.1:{side.port}{path}"
         side.start(lambda: self.probe.send("GET", url, patient=False).status == 200)
 
@@ -106,7 +106,7 @@ class Loop:
         twice: Counter[tuple[str, str, str]] = Counter()
         for thread in state["threads"]:
             for one in thread["injected"]:
-                if one["kind"] == "tool_result" or one["final"]:
+                if one["kind"] == RESULT or one["final"]:
                     twice[thread["thread_id"], one["tool_call_id"], one["kind"]] += 1
                 if one["text"].startswith(GIVEN_UP):
                     self._judge(thread["thread_id"], one["tool_call_id"])
@@ -116,15 +116,10 @@ class Loop:
     def repeat(self, state: dict[str, Any]) -> None:
         """Deliver something again that has arrived, as a server does whose acknowledgement was lost."""
         results = [
-            {
-                "type": "tool_result",
-                "group_id": t["thread_id"],
-                "id": one["tool_call_id"],
-                "text": one["text"],
-            }
+            result(one["tool_call_id"], t["thread_id"], one["text"])
             for t in state["threads"]
             for one in t["injected"]
-            if one["kind"] == "tool_result"
+            if one["kind"] == RESULT
         ]
         url = (self.ask(f"{self.runtime_url}/callback_url") or {}).get("callback_url")
         if results and url:

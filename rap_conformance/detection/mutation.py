@@ -244,8 +244,10 @@ def certify(chosen: Sequence[Change], seed: int, jobs: int, results: Path | None
 
     run_all([change for change in chosen if change.key not in fates], expected, seed, jobs, tell)
     survivors = [change for change in chosen if not fates[change.key].killed]
-    told = harmless()
-    new = [change for change in survivors if (change.file, change.line_before, change.line_after) not in told]
+    known = harmless()
+    new = [
+        change for change in survivors if (change.file, change.line_before, change.line_after) not in known
+    ]
     print("\n" + "\n".join(map(show, new)))
     print(
         f"{len(chosen)} changes: {len(chosen) - len(survivors)} killed, {len(survivors) - len(new)} survived "

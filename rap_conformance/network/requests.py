@@ -49,7 +49,7 @@ class _HungUp(Exception):
     """The client said no more before its request was complete."""
 
 
-class _Heard:
+class _Reading:
     """Reads one request, and keeps every byte of it."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -110,12 +110,12 @@ class _Heard:
 
 async def read_request(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> Request | None:
     """The next request; None if the client hangs up first or is too slow."""
-    heard = _Heard(reader, writer)
+    reading = _Reading(reader, writer)
     try:
         async with asyncio.timeout(_SECONDS):
             try:
-                return await heard.request()
+                return await reading.request()
             except _Refused as refused:
-                return await heard.as_it_came(str(refused))
+                return await reading.as_it_came(str(refused))
     except (_HungUp, TimeoutError):
         return None

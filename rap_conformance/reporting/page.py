@@ -26,7 +26,7 @@ class Page:
         return {
             "name": None,
             "format_type": "html",
-            "content": str(html.evidence_html(result)),  # xdist carries no type of others
+            "content": html.evidence_html(result),
             "mime_type": None,
             "extension": None,
         }

@@ -27,7 +27,6 @@ class Facts:
     status_without_live: bool = False
     status_plainly: int | None = None
     invocation_refused: int | None = None
-    quick_seconds: float | None = None
     found: dict[str, ScenarioConfig] = field(default_factory=dict)
     """Tools that discovery showed and that were tried, by the kind they turned out to be."""
     mistaken: dict[str, str] = field(default_factory=dict)

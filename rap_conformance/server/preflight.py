@@ -14,7 +14,7 @@ from rap_conformance.engine.scenario import Halted, NotApplicable, PeerDied, Ref
 from rap_conformance.engine.verdict import EXIT_BAD_INPUT, EXIT_NOBODY
 from rap_conformance.network.pace import NoAnswer
 from rap_conformance.network.supervisor import CommandFailed
-from rap_conformance.protocol.messages import JSON, encode, fresh, query
+from rap_conformance.protocol.messages import JSON, STATUS_PATH, encode, fresh, query
 from rap_conformance.protocol.presence import Presence, State
 from rap_conformance.protocol.reading import carries_alive
 from rap_conformance.protocol.specification import catalogue
@@ -127,7 +127,7 @@ def _status(session: ServerSession, peer: Peer) -> None:
         survive(session, peer, exchange)
         return exchange
 
-    inquiry = Inquiry(send, facts.base, "/tool_call_status")
+    inquiry = Inquiry(send, facts.base, STATUS_PATH)
     call_id, thread = fresh(), fresh("thread")
     body = encode(query(call_id, thread))
     facts.status_plainly = plain = inquiry.ask("POST", body, call_id, thread)[0].status

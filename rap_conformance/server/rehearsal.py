@@ -65,7 +65,6 @@ def _arrives(session: ServerSession, peer: Peer, call: Call) -> bool:
             "if the server cannot reach that address, give --callback-bind and --callback-url"
         )
         return False
-    session.facts.quick_seconds = call.deliveries[0].arrived - call.acknowledged
     return True
 
 
