@@ -42,6 +42,14 @@ def test_served(peer: Peer) -> None:
         exchange,
         case="JSON object",
     )
+    if isinstance(value, dict):
+        peer.expect(
+            parse_manifest(exchange) is not None,
+            "a manifest, which names its endpoint and its tools",
+            "a JSON object that names neither; is the base URL right?",
+            exchange,
+            case="no manifest",
+        )
 
 
 @scenario("DSC012", control=Positive("the manifest has to be there"))
