@@ -12,7 +12,7 @@ TESTS = PYTEST_DISABLE_PLUGIN_AUTOLOAD=1 $(BIN)/pytest tests -p rap_conformance.
   -n $(JOBS) --dist loadgroup --no-loadscope-reorder
 
 .DEFAULT_GOAL := help
-.PHONY: help certify test lint mutants steady build check-wheel lock docs clean
+.PHONY: help certify test lint deep mutants steady build check-wheel lock docs clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' Makefile
@@ -33,6 +33,13 @@ lint: $(STAMP) ## Style, types, imports between rooms, dead code, generated file
 	$(BIN)/python -m rap_conformance.contract --check
 	$(BIN)/vulture
 	$(BIN)/python scripts/house_rules.py
+
+deep: $(STAMP) ## What is slow and rare: all variants and mutants, ten deleted scenarios, random seeds
+	$(TESTS) -m deep $(ARGS)
+	$(BIN)/python -m rap_conformance.detection --jobs $(JOBS)
+	$(BIN)/python -m rap_conformance.detection.mutation --sample 40 --seed "$$(date +%s)" --jobs $(JOBS)
+	$(BIN)/python -m rap_conformance.detection.kill_loop 100
+	$(BIN)/python -m rap_conformance.detection.steady $(or $(N),10)
 
 mutants: $(STAMP) ## Is every fault caught by its own requirement and no other? ARGS="--third", names, …
 	$(BIN)/python -m rap_conformance.detection $(ARGS)

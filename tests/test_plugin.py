@@ -9,9 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.support import environment, unused_port
-
-ROOT = Path(__file__).resolve().parent.parent
+from tests import warm
+from tests.support import ROOT, environment, unused_port
 
 
 def pytest_in(folder: Path, *arguments: str, **more: str) -> subprocess.CompletedProcess[str]:
@@ -26,6 +25,14 @@ def pytest_in(folder: Path, *arguments: str, **more: str) -> subprocess.Complete
         env=environment(**more),
         stdin=subprocess.DEVNULL,
     )
+
+
+def quickly_in(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """The same without other plugins, for tests that are about none."""
+    words = ["pytest", "-p", "rap_conformance.plugin", "-p", "xdist", "-p", "no:cacheprovider", *arguments]
+    done = warm.run(words, folder, environment(PYTEST_DISABLE_PLUGIN_AUTOLOAD="1"), 120.0)
+    said = (text.decode("utf-8", "replace") for text in (done.stdout, done.stderr))
+    return subprocess.CompletedProcess(words, done.returncode, *said)
 
 
 def test_importing_the_plugin_imports_nothing_heavy() -> None:
@@ -82,7 +89,7 @@ def test_bad_input_in_the_checkout_is_one_line_and_exit_4(
     arguments: list[str], word: str, tmp_path: Path
 ) -> None:
     folder = [] if "--rap-report-dir=/dev/null/x" in arguments else [f"--rap-report-dir={tmp_path}"]
-    done = pytest_in(ROOT, "-p", "no:cacheprovider", "conformance", *folder, *arguments)
+    done = quickly_in(ROOT, "conformance", *folder, *arguments)
     assert done.returncode == 4, done.stdout + done.stderr
     lines = [line for line in done.stderr.splitlines() if line.strip()]
     assert len(lines) == 1, lines
@@ -126,15 +133,6 @@ def test_the_embedded_server_under_plain_pytest(tmp_path: Path) -> None:
 
 def test_collecting_only_asks_nobody(tmp_path: Path) -> None:
     url = f"http://127.0.0.1:{unused_port()}"
-    done = pytest_in(
-        ROOT,
-        "-p",
-        "no:cacheprovider",
-        "--collect-only",
-        "-q",
-        "--server-url",
-        url,
-        f"--rap-report-dir={tmp_path}",
-    )
+    done = quickly_in(ROOT, "--collect-only", "-q", "--server-url", url, f"--rap-report-dir={tmp_path}")
     assert "test_ok_json" in done.stdout
     assert done.returncode == 0

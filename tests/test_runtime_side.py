@@ -5,16 +5,13 @@ from __future__ import annotations
 import ast
 import importlib
 import json
-import os
 import random
 import shlex
 import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -35,11 +32,11 @@ from rap_conformance.runtime.options import RuntimeOptions, Timing
 from rap_conformance.runtime.preflight import begin
 from rap_conformance.runtime.role import RUNTIME as RUNTIME_ROLE
 from rap_conformance.runtime.session import RuntimeSession
-from tests.support import QUICK, Outcome, command, environment, run
+from tests import warm
+from tests.support import QUICK, ROOT, Outcome, command, environment, run
+from tests.warm import SEED
 
-ROOT = Path(__file__).resolve().parent.parent
 RTS = catalogue().at(DEFAULT_REVISION, role="runtime")
-SEED = int(os.environ.get("RAP_TEST_SEED", "0")) or random.SystemRandom().randrange(1, 2**31)
 SAMPLE = 3
 SLOW = {"asks-nobody", "asks-everybody", "cuts-off-the-unknown", "keeps-on-false"}
 ADAPTER = ROOT / "examples" / "adapters" / "adapter.py"
@@ -62,45 +59,12 @@ def certified(adapter: str, folder: Path, *options: str) -> Outcome:
     return run(folder, "runtime", *QUICK, *options, within=150.0)
 
 
-def examined(names: list[str]) -> subprocess.CompletedProcess[str]:
-    """Mutants, with their reference."""
-    given = [sys.executable, "-m", "rap_conformance.detection", "--role", RUNTIME, *names]
-    return spoken([*given, "--seed", str(SEED), "--jobs", "4"])
-
-
-def kill_loop(rounds: int) -> subprocess.CompletedProcess[str]:
-    """Either side killed and started again, so many times."""
-    module = "rap_conformance.detection.kill_loop"
-    return spoken([sys.executable, "-m", module, str(rounds), "--seed", str(SEED)])
-
-
-def spoken(given: list[str]) -> subprocess.CompletedProcess[str]:
-    """A command and what it said."""
-    return subprocess.run(
-        given, capture_output=True, text=True, timeout=240, check=False, cwd=ROOT, env=environment()
+def spoken(*given: str) -> subprocess.CompletedProcess[str]:
+    """A module of ours as a command, and what it said."""
+    done = warm.run(given, ROOT, environment(), 240.0)
+    return subprocess.CompletedProcess(
+        given, done.returncode, done.stdout.decode("utf-8", "replace"), done.stderr.decode("utf-8", "replace")
     )
-
-
-@dataclass
-class UnderWay:
-    """What takes long, started at once: mostly it waits."""
-
-    mutants: Future[subprocess.CompletedProcess[str]]
-    adapted: dict[str, Future[Outcome]]
-    loop: Future[subprocess.CompletedProcess[str]]
-
-
-@pytest.fixture(scope="module")
-def under_way(tmp_path_factory: pytest.TempPathFactory) -> Iterator[UnderWay]:
-    """The reference, a sample of mutants, the example adapters (Node's where there is Node), the kills."""
-    names = [one.name for one in subjects([RUNTIME]) if one.name not in SLOW]
-    folders = {name: tmp_path_factory.mktemp(name) for name in EXAMPLES}
-    with ThreadPoolExecutor(4) as pool:
-        yield UnderWay(
-            pool.submit(examined, random.Random(SEED).sample(names, SAMPLE)),
-            {name: pool.submit(certified, one, folders[name]) for name, one in EXAMPLES.items()},
-            pool.submit(kill_loop, 5),
-        )
 
 
 def scenarios() -> dict[str, Callable[..., Any]]:
@@ -158,17 +122,22 @@ def test_the_example_adapter_is_short_and_the_schemas_are_those_documented() -> 
 # --- runs --------------------------------------------------------------------------------------------------
 
 
-def test_the_reference_and_a_sample_of_mutants_are_exact(under_way: UnderWay) -> None:
-    done = under_way.mutants.result()
+@pytest.mark.long
+def test_the_reference_and_a_sample_of_mutants_are_exact() -> None:
+    names = [one.name for one in subjects([RUNTIME]) if one.name not in SLOW]
+    chosen = random.Random(SEED).sample(names, SAMPLE)
+    given = ("--role", RUNTIME, *chosen, "--seed", str(SEED), "--jobs", "4")
+    done = spoken("rap_conformance.detection", *given)
     last = f"{SAMPLE + 1} of {SAMPLE + 1} exact"
-    assert done.stdout.splitlines()[-1] == last, f"seed {SEED}\n{done.stdout}{done.stderr}"
+    assert done.stdout.splitlines()[-1] == last, done.stdout + done.stderr
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("language", ["python", "node"])
-def test_the_example_adapters_are_conformant(under_way: UnderWay, language: str) -> None:
-    if language not in under_way.adapted:
+def test_the_example_adapters_are_conformant(language: str, tmp_path: Path) -> None:
+    if language not in EXAMPLES:
         pytest.skip("there is no node here")
-    outcome = under_way.adapted[language].result()
+    outcome = certified(EXAMPLES[language], tmp_path)
     assert outcome.exit == 0, outcome.out + outcome.err
     report, verdicts = outcome.report, outcome.verdicts()
     wrong = {code: verdict for code, verdict in verdicts.items() if verdict != "pass"}
@@ -183,7 +152,10 @@ def test_the_example_adapters_are_conformant(under_way: UnderWay, language: str)
 
 def test_pytest_is_the_same_door(tmp_path: Path) -> None:
     given = [f"--rap-adapter-cmd={EXAMPLES['python']}", "--rap-requirement=RTS00[13]"]
-    done = spoken([sys.executable, "-m", "pytest", *given, f"--rap-report-dir={tmp_path}"])
+    words = [sys.executable, "-m", "pytest", *given, f"--rap-report-dir={tmp_path}"]
+    done = subprocess.run(
+        words, capture_output=True, text=True, timeout=240, check=False, cwd=ROOT, env=environment()
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     assert "2 passed" in done.stdout
     assert done.stdout.strip().splitlines()[-1].startswith("partial: ")
@@ -202,8 +174,8 @@ def test_a_thousand_calls_and_a_silent_server_take_one_time_out(tmp_path: Path) 
     assert entry["duration_s"] < 30.0, "the silent server holds its answers for 30 s; nobody waited for it"
 
 
-def test_kills_and_restarts_of_either_side_are_survived(under_way: UnderWay) -> None:
-    done = under_way.loop.result()
+def test_kills_and_restarts_of_either_side_are_survived() -> None:
+    done = spoken("rap_conformance.detection.kill_loop", "5", "--seed", str(SEED))
     last = done.stdout.strip().splitlines()[-1:]
     assert done.returncode == 0, (last, done.stderr[-2000:])
     assert last[0].startswith("5 of 5 kills survived")

@@ -77,7 +77,7 @@ class Difference:
     def _say(self, what: str) -> None:
         partial = self._folder / f"killed.{os.getpid()}"
         with contextlib.suppress(OSError):
-            partial.write_text(ascii(what)[1:200], "ascii")
+            partial.write_text(ascii(what)[1:-1][:200], "ascii")
             partial.rename(self._folder / "killed")
 
 
