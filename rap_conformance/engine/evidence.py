@@ -114,6 +114,7 @@ class Steps:
 
     `kept`: all on one connection. `listen`: host and port where something has to take what the peer sends.
     `crowd`: how many times the offending request is made at once. `restarts`: when the peer was started anew.
+    `watch`: how many seconds to look on at the end.
     """
 
     exchanges: tuple[Exchange, ...]
@@ -121,6 +122,7 @@ class Steps:
     listen: tuple[str, int] | None = None
     crowd: int = 0
     restarts: tuple[float, ...] = ()
+    watch: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -65,18 +65,19 @@ def _script(finding: Finding, first: Exchange, steps: Steps) -> str:
         if steps.crowd and exchange in ours and exchange is not first:
             continue
         if clock is not None:
-            out.append(_meanwhile(steps, clock, exchange.started, arrives))
+            later = any(e.inbound and e.started > exchange.started for e in steps.exchanges)
+            out.append(_meanwhile(steps, clock, exchange.started, arrives and not later))
         clock, arrives = exchange.ended, False
         if exchange is first and len(steps.exchanges) > 1:
-            out.append("# This is the one whose answer is wrong:\n")
+            out.append("# This is what it is about:\n")
         if exchange is first and steps.crowd:
             out.append(_crowd(ours, steps.crowd))
         else:
             out.append(f"{curl(exchange, show=IN_A_ROW)}\n")
     if steps.listen:
         last = max((e.started for e in steps.exchanges if e.inbound), default=0.0)
-        if clock is not None and last > clock:
-            out.append(f"sleep {_seconds(last - clock + _MORE)}\n")
+        more = max(steps.watch, last - clock + _MORE if clock is not None and last > clock else 0.0)
+        out.append(f"sleep {_seconds(more)}\n" if more else "")
         out.append('kill "$receiver"')
     return "".join(out).rstrip("\n")
 

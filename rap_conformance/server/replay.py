@@ -6,7 +6,7 @@ reason, or a call of ours that was live; then the finding says so, and holds all
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -61,8 +61,10 @@ class Replayer:
         if self._same(first, again):
             if not self._shows_alone(finding, first, calls):
                 return self._with_steps(finding, calls, self._state(calls, first))
-            steady = len(again) == 1 or self._alike(first, again)
-            return finding if steady else replace(finding, depends=CHANCE)
+            if len(again) > 1 and not self._alike(first, again):
+                return replace(finding, depends=CHANCE)
+            pair = tuple(exchange for exchange in finding.exchanges if not exchange.inbound)
+            return replace(finding, steps=Steps(_in_time(pair))) if len(pair) > 1 else finding
         return self._explained(finding, first, calls, again[-1])
 
     # --- asking --------------------------------------------------------------
@@ -186,7 +188,7 @@ class Replayer:
 
     def _named_in(self, first: Exchange) -> list[Call]:
         """The calls of ours that a request names."""
-        sent = first.request_body[:_SOUGHT]
+        sent = b"" if first.inbound else first.request_body[:_SOUGHT]
 
         def names(call: Call) -> bool:
             return any(encode(text)[1:-1] in sent for text in (call.id, call.thread))
@@ -203,11 +205,12 @@ class Replayer:
     def _with_steps(self, finding: Finding, calls: Sequence[Call], depends: str) -> Finding:
         """The finding with all that led to it, in order of time."""
         shown = finding.exchanges
+        calls = list({id(c): c for e in shown for c in (*calls, *self._named_in(e))}.values())
         until = max(exchange.started for exchange in shown)
         led = [exchange for call in calls for exchange in (call.exchange, *call.acts) if exchange]
         led += [d.exchange for call in calls for d in call.deliveries[:_MOST_CALLBACKS]]
         unique = {id(e): e for e in (*shown, *led) if e in shown or e.started <= until}
-        steps = sorted(unique.values(), key=lambda exchange: exchange.started)
+        steps = _in_time(unique.values())
         begin = steps[0].started
         if len(steps) == 1 and not calls and not finding.crowd:
             return replace(finding, depends=depends)
@@ -215,12 +218,18 @@ class Replayer:
             finding,
             depends=depends,
             steps=Steps(
-                tuple(steps),
+                steps,
                 listen=self.session.receiver.address if calls else None,
                 crowd=finding.crowd,
                 restarts=tuple(time for time in self.session.restarts if begin < time < until),
+                watch=max(map(self._lasts, calls)) if calls and finding.absence else 0.0,
             ),
         )
+
+    def _lasts(self, call: Call) -> float:
+        """Seconds after which what a call brings should have come."""
+        chosen = self.session.config.scenarios.get(call.kind)
+        return (chosen.seconds or 0.0 if chosen else 0.0) + self.session.config.timing.race_window
 
 
 def _only_asks(recipe: Recipe) -> bool:
@@ -229,6 +238,10 @@ def _only_asks(recipe: Recipe) -> bool:
     if recipe.method not in {"GET", "HEAD"} and not path.endswith("/tool_call_status"):
         return False
     return isinstance(recipe.body, bytes) and b'"callback_url"' not in recipe.body
+
+
+def _in_time(exchanges: Iterable[Exchange]) -> tuple[Exchange, ...]:
+    return tuple(sorted(exchanges, key=lambda exchange: exchange.started))
 
 
 def _named(exchange: Exchange) -> list[str]:
