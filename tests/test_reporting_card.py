@@ -189,7 +189,8 @@ def test_a_run_shows_latency_and_one_calls_life() -> None:
 
 
 def test_a_failure_card_says_all_that_a_reader_needs() -> None:
-    finding = Finding("TCS004", Level.MUST, "a hostile id, generated", "a 4xx", "status 500", LIFE)
+    offending_first = (LIFE[4], *LIFE[:4], *LIFE[5:])
+    finding = Finding("TCS004", Level.MUST, "a hostile id, generated", "a 4xx", "status 500", offending_first)
     shown = card.card(failing(finding), failing(finding).results[0], open_=True)
     for part in (
         "An ordinary id that was never invoked is not alive.",

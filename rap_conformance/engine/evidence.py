@@ -41,12 +41,41 @@ class Failure(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class Piece:
+    """Characters of what an environment variable holds, from `first` (counted from 1) to `last` (0: the end).
+
+    `token`: counted after its first space. `swapped`: with upper and lower case exchanged.
+    """
+
+    variable: str
+    first: int = 1
+    last: int = 0
+    token: bool = False
+    swapped: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Hidden:
+    """A text of a request that no report may show, and of what it can be made again.
+
+    `where` is the position of its header, -1 the URL. `parts` are texts as they are and pieces of secrets.
+    `holds` says what a variable has to hold that nobody configured; empty where somebody did.
+    """
+
+    where: int
+    parts: tuple[str | Piece, ...]
+    holds: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Exchange:
     """One request and what came back, as bytes went over the wire.
 
     Secrets are already redacted. `status` is None when there was no answer;
     `failure` then says why. Times are seconds since the run began. `inbound`: the peer
     sent the request and the suite answered.
+    `number`: which request of its session it was, 0 if it is none of ours. `hidden`: how to make the secrets
+    in it again; `proof`: how else we proved who we are, such as ("cert", "client.pem").
     """
 
     method: str
@@ -62,6 +91,9 @@ class Exchange:
     detail: str = ""
     truncated: bool = False
     inbound: bool = False
+    number: int = 0
+    hidden: tuple[Hidden, ...] = ()
+    proof: tuple[tuple[str, str], ...] = ()
 
     @property
     def elapsed(self) -> float:
@@ -77,11 +109,30 @@ class Exchange:
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
-    """One way in which the server departs from one requirement.
+class Steps:
+    """What to do, in this order, to see again what one request alone does not show.
 
-    `smallest`: its exchange holds the smallest input that still does, as far as a bounded search went.
+    `kept`: all on one connection. `listen`: host and port where something has to take what the peer sends.
+    `crowd`: how many times the offending request is made at once. `restarts`: when the peer was started anew.
+    `watch`: how many seconds to look on at the end.
+    """
+
+    exchanges: tuple[Exchange, ...]
+    kept: bool = False
+    listen: tuple[str, int] | None = None
+    crowd: int = 0
+    restarts: tuple[float, ...] = ()
+    watch: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One way in which the server departs from one requirement. Its first exchange is the offending one.
+
+    `smallest`: that holds the smallest input that still does, as far as a bounded search went.
     `absence`: it is about what did not happen by a deadline.
+    `depends`: on what it depends beside that one request, in words; empty if on nothing that is known.
+    `crowd`: it takes so many requests at once. `steps` show it again where one request does not.
     """
 
     code: str
@@ -92,6 +143,9 @@ class Finding:
     exchanges: tuple[Exchange, ...] = ()
     smallest: bool = False
     absence: bool = False
+    depends: str = ""
+    crowd: int = 0
+    steps: Steps | None = None
 
     @property
     def fingerprint(self) -> str:

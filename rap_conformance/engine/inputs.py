@@ -37,12 +37,15 @@ class ConfigError(ValueError):
 
 
 class Secret:
-    """A text that no report, log or traceback may show; `reveal()` gives it to the wire alone."""
+    """A text that no report, log or traceback may show; `reveal()` gives it to the wire alone.
 
-    __slots__ = ("__value",)
+    `variable` is the environment variable that it was read from, empty if from none.
+    """
 
-    def __init__(self, value: str) -> None:
-        self.__value = value
+    __slots__ = ("__value", "variable")
+
+    def __init__(self, value: str, variable: str = "") -> None:
+        self.__value, self.variable = value, variable
 
     def reveal(self) -> str:
         """The text itself."""
@@ -171,7 +174,7 @@ def header_value(name: str, value: str, key: str) -> Secret:
         raise ConfigError(f"{key}: got the name {shown(name)}; allowed: a header's name")
     if name.lower() in _OWN_HEADERS:
         raise ConfigError(f"{key}: got {name}, which the suite sets itself; allowed: a credential's header")
-    source = "a value (not shown)"
+    source, variable = "a value (not shown)", ""
     if value.startswith("env:"):
         variable = value.removeprefix("env:")
         if not _VARIABLE.fullmatch(variable) or variable not in os.environ:
@@ -188,7 +191,7 @@ def header_value(name: str, value: str, key: str) -> Secret:
             f"{key}: got {source} with a line break, another control character, a letter beyond ASCII "
             "or a blank at an end; allowed: printable ASCII"
         )
-    return Secret(value)
+    return Secret(value, variable)
 
 
 def names_once(names: list[str], key: str) -> set[str]:

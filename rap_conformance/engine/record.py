@@ -19,7 +19,10 @@ _WORST_FIRST = (Verdict.FAIL, Verdict.WARN, Verdict.ADVICE)
 
 @dataclass(slots=True)
 class Record:
-    """What one run of a scenario has brought to light so far. `hear` is told of each finding at once."""
+    """What one run of a scenario has brought to light so far. `hear` is told of each finding at once.
+
+    `deaths` are the cases of findings of which the peer died.
+    """
 
     requirement: Requirement
     hear: Callable[[Finding], None] | None = None
@@ -30,6 +33,7 @@ class Record:
     inapplicable: list[str] = field(default_factory=list)
     errors: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    deaths: set[str] = field(default_factory=set)
     exchanges: int = 0
     examples: int = 0
     seconds: float = 0.0
@@ -52,6 +56,8 @@ class Record:
             exchanges=violation.exchanges,
             smallest=violation.smallest,
             absence=violation.absence or silent,
+            depends=violation.depends,
+            crowd=violation.crowd,
         )
         self.findings.append(found)
         if self.hear is not None and not found.absence:
@@ -80,6 +86,7 @@ class Record:
             mine += [text for text in theirs if text not in mine]
         self.judged += other.judged
         self.controlled |= other.controlled
+        self.deaths |= other.deaths
         self.exchanges += other.exchanges
         self.examples += other.examples
         self.seconds += other.seconds
@@ -130,6 +137,10 @@ class Recorder:
         _ = refused
         return None
 
+    def replayed(self, finding: Finding) -> Finding:
+        """The finding, asked again where one request of ours shows it: on what it depends, if on anything."""
+        return finding
+
     @contextmanager
     def part(self, title: str) -> Iterator[None]:
         """One of several things a requirement asks, judged where it can be."""
@@ -157,12 +168,16 @@ class Recorder:
         case: str,
         absence: bool = False,
         level: Level | None = None,
+        depends: str = "",
+        crowd: int = 0,
     ) -> bool:
-        """Judge one thing; what does not hold is a finding. Gives whether it holds."""
+        """Judge one thing; what does not hold is a finding, as Violation says. Gives whether it holds."""
         if holds:
             self.judged()
         else:
-            self.report(Violation(expected, actual, *exchanges, case=case, absence=absence, level=level))
+            violation = Violation(expected, actual, *exchanges, case=case, absence=absence, level=level)
+            violation.depends, violation.crowd = depends, crowd
+            self.report(violation)
         return bool(holds)
 
     def judged(self, count: int = 1) -> None:
@@ -212,6 +227,7 @@ def confirmed(attempt: Callable[[int], Record], over: Callable[[], bool]) -> Rec
         second.note(f"confirmed by a second run: {', '.join(finding.case for finding in both)}")
     if once:
         second.note(f"missed in one of two runs only, so not reported: {', '.join(dict.fromkeys(once))}")
+    second.deaths |= first.deaths
     second.judged += first.judged
     second.exchanges += first.exchanges
     second.examples += first.examples

@@ -164,9 +164,26 @@ class Runner:
         return None
 
     def _judge(self, job: Job, part: Part | None = None, *, alone: bool = False) -> Record:
-        return confirmed(
+        record = confirmed(
             lambda attempt: self._once(job, part, alone, attempt), lambda: bool(self.session.over())
         )
+        self._replay(record)
+        return record
+
+    def _replay(self, record: Record) -> None:
+        """Ask again what is about to be shown. An input of which the peer died is not sent once more."""
+        peer = self.peer(record, 1)
+        for at, finding in enumerate(record.findings):
+            if self.session.over():
+                return
+            if finding.case in record.deaths:
+                continue
+            try:
+                record.findings[at] = peer.replayed(finding)
+            except (Trouble, Halted, PeerDied):
+                continue  # nothing is learnt; the finding stands as it was seen
+            except Exception as error:
+                record.errors.append(our_own(error))
 
     def _hear(self, requirement: Requirement, finding: Finding) -> None:
         self.events.tell(Found(requirement, finding, self.session.requests))
@@ -223,6 +240,7 @@ class Runner:
         """The peer died: blame the input that did it, if it was alone, and bring it back if it is ours."""
         if alone and death.culprit is not None:
             record.add(Violation(death.expected, str(death), death.culprit, case=death.case))
+            record.deaths.add(death.case)
         else:
             record.errors.append(str(death))
             self._died.add(record.requirement.code)

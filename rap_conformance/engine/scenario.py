@@ -29,7 +29,9 @@ class Violation(Exception):
     merely did not happen by a deadline: that is confirmed by a second run. An
     exchange that timed out is an absence too.
     `level` lowers the level of this finding below its requirement's.
-    `smallest`: the first exchange holds the smallest input found that shows it.
+    `smallest`: the first exchange, which is the offending one, holds the smallest input found that shows it.
+    `depends` says on what it depends beside that exchange, `crowd` how many such requests at once it takes:
+    then it is not asked again alone.
     """
 
     def __init__(
@@ -41,10 +43,13 @@ class Violation(Exception):
         absence: bool = False,
         level: Level | None = None,
         smallest: bool = False,
+        depends: str = "",
+        crowd: int = 0,
     ) -> None:
         super().__init__(f"expected {expected}; got {actual}")
         self.expected, self.actual, self.exchanges = expected, actual, exchanges
         self.case, self.absence, self.level, self.smallest = case, absence, level, smallest
+        self.depends, self.crowd = depends, crowd
 
 
 class Untested(Exception):

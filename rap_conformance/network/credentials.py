@@ -14,10 +14,14 @@ Signer = Callable[[str, str, bytes], Headers]
 
 @dataclass(frozen=True, slots=True)
 class Credentials:
-    """What identifies us: fixed headers, or a signer that makes them for each request."""
+    """What identifies us: fixed headers, or a signer that makes them for each request.
+
+    `signing` says how curl makes them: "aws:amz:REGION:SERVICE".
+    """
 
     headers: Headers = ()
     signer: Signer | None = None
+    signing: str = ""
 
     def __bool__(self) -> bool:
         return bool(self.headers or self.signer)

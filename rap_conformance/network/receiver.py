@@ -128,6 +128,8 @@ class Receiver:
         self._socket = free_socket(host, port)
         bound = self._socket.getsockname()[1]
         name = f"[{host}]" if ":" in host else host
+        self.address = host, bound
+        """Where it listens."""
         self.url = (public_url or f"http://{name}:{bound}").rstrip("/")
         self._boxes: dict[str, Mailbox] = {}
         config = uvicorn.Config(

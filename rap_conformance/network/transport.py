@@ -7,6 +7,7 @@ deadline, which the calling thread sets.
 
 from __future__ import annotations
 
+import itertools
 import logging
 import ssl
 import threading
@@ -41,9 +42,13 @@ def _left(timeout: float | None, error: type[Exception]) -> float | None:
     return left if timeout is None else min(left, timeout)
 
 
+_numbers = itertools.count(1)
+
+
 class _Stream(httpcore.NetworkStream):
     def __init__(self, stream: httpcore.NetworkStream) -> None:
         self._stream = stream
+        self.number = next(_numbers)
 
     def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
         return self._stream.read(max_bytes, _left(timeout, httpcore.ReadTimeout))
@@ -92,6 +97,12 @@ class _Body(httpx.SyncByteStream):
 
     def close(self) -> None:
         self._response.close()
+
+
+def connection_of(response: httpx.Response) -> int:
+    """A number for the connection that an answer came on, another one for each; 0 if that is not known."""
+    stream = response.extensions.get("network_stream")
+    return stream.number if isinstance(stream, _Stream) else 0
 
 
 class Transport(httpx.BaseTransport):

@@ -18,13 +18,13 @@ from rap_conformance.engine.safe import html_text
 from rap_conformance.reporting import marks
 from rap_conformance.reporting.markup import marked, prose, render
 from rap_conformance.reporting.pictures import lifeline
+from rap_conformance.reporting.steps import reproduce
 from rap_conformance.reporting.view import (
     again,
     is_smallest,
     key_exchange,
     liveness,
     plural,
-    reproduce,
     waiver,
 )
 
@@ -94,6 +94,7 @@ class Departure:
     actual: Markup
     reading: str
     then: str
+    depends: Markup
     picture: Markup
     exchanges: Exchanges
     input: Markup
@@ -171,16 +172,14 @@ def _exchanges(finding: Finding, limits: Limits) -> Exchanges:
     kept = finding.exchanges
     if not kept or not limits.exchanges:
         return Exchanges(left=len(kept))
-    key = key_exchange(finding)
-    chosen = next(n for n, exchange in enumerate(kept) if exchange is key)
-    shown = sorted({chosen, *range(len(kept))[: limits.exchanges - 1]})
+    shown = list(range(len(kept)))[: limits.exchanges]
     seen = replace(finding, exchanges=tuple(kept[n] for n in shown))
     mark = dict(zip(shown, marks.differences(seen), strict=True))
-    other = [n for n in shown if n != chosen and mark[n] != marks.Marks()][:1] if len(shown) > 2 else shown
+    other = [n for n in shown[1:] if mark[n] != marks.Marks()][:1] if len(shown) > 2 else shown
     items = {n: _exchange(n + 1, kept[n], mark[n], limits) for n in shown}
     return Exchanges(
-        tuple(item for n, item in items.items() if n == chosen or n in other),
-        tuple(item for n, item in items.items() if n != chosen and n not in other),
+        tuple(item for n, item in items.items() if n == 0 or n in other),
+        tuple(item for n, item in items.items() if n != 0 and n not in other),
         len(kept) - len(items),
     )
 
@@ -206,6 +205,7 @@ def _departure(finding: Finding, limits: Limits) -> Departure:
         actual=prose(finding.actual, limits.prose, actual),
         reading=reading,
         then=then or reading,
+        depends=prose(finding.depends, limits.prose),
         picture=lifeline(finding.exchanges, "Time line") if limits.picture else Markup(),
         exchanges=_exchanges(finding, limits),
         input=_input(finding, limits),

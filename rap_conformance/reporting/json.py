@@ -17,9 +17,10 @@ from rap_conformance.engine.run import Known, Result, Run, RunVerdict, Target
 from rap_conformance.engine.safe import valid
 from rap_conformance.protocol.specification import CATALOGUE_VERSION, DEFAULT_REVISION
 from rap_conformance.reporting.pictures import percentile
-from rap_conformance.reporting.view import counts, liveness, reproduce
+from rap_conformance.reporting.steps import reproduce
+from rap_conformance.reporting.view import counts, liveness
 
-SCHEMA_VERSION = "1.0"
+SCHEMA_VERSION = "1.1"
 BODY_LIMIT = 8192
 """Bytes kept of each body."""
 TEXT_LIMIT = 20_000
@@ -74,6 +75,8 @@ def _evidence(finding: Finding) -> dict[str, Any]:
         "case": finding.fingerprint,
         "exchanges": [_exchange(exchange) for exchange in finding.exchanges],
         "liveness": liveness(finding),
+        "depends": finding.depends,
+        "sequence": [_exchange(exchange) for exchange in finding.steps.exchanges] if finding.steps else [],
         "reproduce": reproduce(finding),
     }
 

@@ -12,6 +12,7 @@ from rap_conformance.engine.evidence import Exchange, Finding, Verdict
 from rap_conformance.engine.requirement import Level
 from rap_conformance.engine.run import Result, Run
 from rap_conformance.engine.safe import html_text, markdown_text, text
+from rap_conformance.reporting.steps import reproduce
 from rap_conformance.reporting.view import (
     SIGNS,
     again,
@@ -24,7 +25,6 @@ from rap_conformance.reporting.view import (
     next_step,
     of,
     plural,
-    reproduce,
     waiver,
 )
 
@@ -74,7 +74,8 @@ def _finding(finding: Finding, whole: bool) -> list[str]:
     parts = [
         f"**{prose(finding.case, 300)}**",
         f"- expected: {prose(finding.expected)}\n- actual: {prose(finding.actual)}"
-        + (f"\n- runtime: {prose(reading)}" if (reading := liveness(finding)) else ""),
+        + (f"\n- runtime: {prose(reading)}" if (reading := liveness(finding)) else "")
+        + (f"\n- it depends on {prose(finding.depends)}" if finding.depends else ""),
     ]
     exchange, command = key_exchange(finding), reproduce(finding)
     if not whole:

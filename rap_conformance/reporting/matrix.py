@@ -76,7 +76,7 @@ def _for_checking(report: dict[str, Any]) -> dict[str, Any]:
     for entry in report.get("requirements") or []:
         if isinstance(entry, dict) and isinstance(entry.get("evidence"), list):
             evidence = [
-                {**each, "exchanges": each["exchanges"][: 1 if at == 0 else 0]}
+                {**each, "exchanges": each["exchanges"][: 1 if at == 0 else 0], "sequence": []}
                 if isinstance(each, dict) and isinstance(each.get("exchanges"), list)
                 else each
                 for at, each in enumerate(entry["evidence"])

@@ -7,6 +7,7 @@ import textwrap
 from rap_conformance.engine.evidence import Exchange, Finding, Verdict
 from rap_conformance.engine.run import Result, Run
 from rap_conformance.engine.safe import terminal_text
+from rap_conformance.reporting.steps import reproduce
 from rap_conformance.reporting.view import (
     by_reason,
     counted,
@@ -14,7 +15,6 @@ from rap_conformance.reporting.view import (
     liveness,
     musts,
     of,
-    reproduce,
 )
 
 BODY_LIMIT = 300
@@ -67,6 +67,7 @@ def _finding(finding: Finding, width: int) -> list[str]:
         if (more := len(finding.exchanges) - 1) > 0:
             lines += _field("", f"({more} more in the report)", width)
     lines += _field("runtime", liveness(finding), width)
+    lines += _field("depends", finding.depends and f"on {finding.depends}", width)
     return lines
 
 

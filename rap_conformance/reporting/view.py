@@ -12,7 +12,6 @@ from rap_conformance.engine.run import Result, Run, RunVerdict
 from rap_conformance.engine.safe import valid
 from rap_conformance.protocol.messages import STATUS_PATH
 from rap_conformance.protocol.reading import runtime_reading
-from rap_conformance.reporting.curl import curl
 
 _EXERCISED = frozenset({Verdict.PASS, Verdict.FAIL, Verdict.KNOWN, Verdict.WARN, Verdict.ADVICE})
 WORST_FIRST = (
@@ -123,24 +122,14 @@ def is_status_query(exchange: Exchange) -> bool:
 
 
 def key_exchange(finding: Finding) -> Exchange | None:
-    """The exchange that shows it best: the last status query, else the first request of ours."""
-    queries = [e for e in finding.exchanges if is_status_query(e)]
-    if queries:
-        return queries[-1]
-    ours = [e for e in finding.exchanges if not e.inbound]
-    return next(iter(ours or finding.exchanges), None)
+    """The offending exchange: the first one."""
+    return next(iter(finding.exchanges), None)
 
 
 def liveness(finding: Finding) -> str:
-    """What a restarted runtime makes of the last status answer; empty if none was asked."""
+    """What a restarted runtime makes of the offending answer; empty if that is to no status query."""
     exchange = key_exchange(finding)
     return runtime_reading(exchange) if exchange and is_status_query(exchange) else ""
-
-
-def reproduce(finding: Finding) -> str:
-    """A curl command that repeats the key exchange; empty if there was none."""
-    exchange = key_exchange(finding)
-    return curl(exchange) if exchange else ""
 
 
 def is_smallest(finding: Finding) -> bool:

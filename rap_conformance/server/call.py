@@ -14,7 +14,10 @@ _CANARIES = ("callback URL", "callback URL", "arguments", "user")
 
 @dataclass(slots=True)
 class Call:
-    """One invocation we made. `canaries` are secrets planted in it that no answer may show."""
+    """One invocation we made. `canaries` are secrets planted in it that no answer may show.
+
+    `acts`: how it was cancelled and its thread closed. `code`: the requirement for which it was made.
+    """
 
     kind: str
     id: str
@@ -26,6 +29,8 @@ class Call:
     acknowledged: float = 0.0
     exchange: Exchange | None = None
     cancelled: bool = field(default=False)
+    acts: list[Exchange] = field(default_factory=list)
+    code: str = ""
 
     @property
     def deliveries(self) -> tuple[Delivery, ...]:

@@ -106,6 +106,13 @@ class Auth:
         """Whether there are credentials that a request could be sent without."""
         return bool(self.headers or self.client_cert or self.sigv4)
 
+    @property
+    def files(self) -> tuple[tuple[str, str], ...]:
+        """The files of client_cert, client_key and ca_bundle, by curl's names for them."""
+        bundle = "capath" if self.ca_bundle and self.ca_bundle.is_dir() else "cacert"
+        named = (("cert", self.client_cert), ("key", self.client_key), (bundle, self.ca_bundle))
+        return tuple((name, str(path)) for name, path in named if path)
+
     def tls(self) -> ssl.SSLContext | None:
         """The TLS context of client_cert, client_key and ca_bundle; None where none of them is set.
 

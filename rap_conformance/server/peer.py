@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from rap_conformance.engine.evidence import Exchange, Failure, Headers
+from rap_conformance.engine.evidence import Exchange, Failure, Finding, Headers
 from rap_conformance.engine.record import Record, Recorder
 from rap_conformance.engine.scenario import (
     PeerDied,
@@ -25,6 +25,7 @@ from rap_conformance.protocol.messages import JSON, closure, encode, fresh, invo
 from rap_conformance.protocol.reading import means_alive
 from rap_conformance.server.call import Call
 from rap_conformance.server.config import ScenarioConfig
+from rap_conformance.server.replay import Replayer
 
 if TYPE_CHECKING:
     from rap_conformance.server.session import ServerSession
@@ -42,6 +43,10 @@ class Peer(Recorder):
         self.config = session.config
         timing = session.config.timing
         self.slack, self.grace, self.race = timing.arrival_slack, timing.grace, timing.race_window
+
+    def replayed(self, finding: Finding) -> Finding:
+        """The finding, asked again: on what it depends, if it does not show by its one request."""
+        return self.session.once("replayer", lambda: Replayer(self.session)).replayed(finding)
 
     # --- plain requests ------------------------------------------------------
 
@@ -136,6 +141,7 @@ class Peer(Recorder):
         canaries = tuple(secrets.token_hex(8) for _ in range(4))
         mailbox = self.session.receiver.mailbox(script, suffix=f"/{canaries[0]}?key={canaries[1]}")
         call = Call(kind, id or fresh(), thread or fresh("thread"), mailbox, canaries, other)
+        call.code = self.record.requirement.code
         for before in tool.setup:
             self._run(before.operation, dict(before.arguments), call.thread, other)
         self._post_invocation(call, tool.operation, _planted(tool.arguments, canaries[2]))
@@ -177,14 +183,18 @@ class Peer(Recorder):
     def cancel(self, call: Call) -> Exchange | None:
         """Cancel one of our calls, if the server takes cancellations."""
         call.cancelled = True
-        credentials = self.session.other if call.other else None
-        return self.session.notify("cancel_tool_call", query(call.id, call.thread), credentials)
+        return self._act("cancel_tool_call", query(call.id, call.thread), call)
 
     def close_thread(self, call: Call) -> Exchange | None:
         """Close the thread of one of our calls, if the server takes closures."""
         call.cancelled = True
-        credentials = self.session.other if call.other else None
-        return self.session.notify("close_thread", closure(call.thread), credentials)
+        return self._act("close_thread", closure(call.thread), call)
+
+    def _act(self, path: str, body: dict[str, Any], call: Call) -> Exchange | None:
+        exchange = self.session.notify(path, body, self.session.other if call.other else None)
+        if exchange is not None:
+            call.acts.append(exchange)
+        return exchange
 
     # --- survival ------------------------------------------------------------
 

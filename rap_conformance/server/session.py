@@ -19,6 +19,7 @@ from rap_conformance.network.patience import Patience
 from rap_conformance.network.probe import Probe
 from rap_conformance.network.receiver import Receiver
 from rap_conformance.network.redaction import Redactor
+from rap_conformance.network.sources import Sources
 from rap_conformance.network.supervisor import CommandFailed, Supervisor, run_command
 from rap_conformance.protocol.messages import JSON, closure, encode, fresh, query
 from rap_conformance.protocol.presence import Presence, State
@@ -57,6 +58,8 @@ class ServerSession:
         self.refused = ""
         """Why credentials that were given are of no use; then nothing can be concluded."""
         self.life: list[Exchange] = []
+        self.restarts: list[float] = []
+        """When the server was killed, in seconds since the run began."""
         self._made: dict[str, Any] = {}
         self._once_lock = threading.Lock()
         self._once_locks: dict[str, threading.RLock] = {}
@@ -82,8 +85,10 @@ class ServerSession:
             credentials=_credentials(auth),
             origins=[self.facts.base, *auth.origins],
             context=auth.tls(),
+            sources=_sources(auth),
+            proof=auth.files,
         )
-        self.probe.referees[self.facts.status_url] = self._ordinary
+        self.probe.referees[self.facts.status_url] = self.ordinary
         self.other = _credentials(auth.other) if auth.other else Credentials()
         self.tools = Tools(self.facts, config, options.invoke, common.seed)
 
@@ -240,14 +245,14 @@ class ServerSession:
                 return False
         return False
 
-    def _ordinary(self) -> Exchange:
+    def ordinary(self) -> Exchange:
         """One ordinary question about a call that nobody made."""
         body = encode(query(fresh(), fresh("thread")))
         return self.probe.send("POST", self.facts.status_url, body, headers=JSON, patient=False)
 
     def speaks(self) -> bool:
         """Whether an ordinary question is answered although many others were not."""
-        exchange = self._ordinary()
+        exchange = self.ordinary()
         self.history.ended(exchange, of_status=False)
         return exchange.failure is not Failure.TIMEOUT
 
@@ -256,7 +261,7 @@ class ServerSession:
         plainly = self.facts.status_plainly
 
         def answered() -> bool:
-            exchange = self._ordinary()
+            exchange = self.ordinary()
             return exchange.status is not None and exchange.status == plainly
 
         return bool(self.patience.until(answered, within, every=0.5))
@@ -268,6 +273,7 @@ class ServerSession:
         """
         if self.supervisor is None:
             raise Untested("only the suite can restart the server: give --server-cmd instead of --server-url")
+        self.restarts.append(self.patience.now())
         if kill:
             self.supervisor.kill()
         try:
@@ -389,4 +395,15 @@ def _credentials(auth: Auth) -> Credentials:
             signer = sigv4.signer(auth.sigv4.service, auth.sigv4.region)
         except sigv4.NoAwsCredentials as missing:
             raise ConfigError(str(missing)) from None
-    return Credentials(tuple((name, secret.reveal()) for name, secret in auth.headers), signer)
+    headers = tuple((name, secret.reveal()) for name, secret in auth.headers)
+    signing = f"aws:amz:{auth.sigv4.region}:{auth.sigv4.service}" if auth.sigv4 else ""
+    return Credentials(headers, signer, signing)
+
+
+def _sources(auth: Auth) -> Sources:
+    """Where the secrets of both identities come from."""
+    sources = Sources()
+    for identity in filter(None, (auth, auth.other)):
+        for name, secret in identity.headers:
+            sources.learn(name, secret.reveal(), secret.variable)
+    return sources

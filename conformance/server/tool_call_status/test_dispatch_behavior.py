@@ -90,15 +90,20 @@ class Round:
         ]
         self.peer.record.examples += len(answers)
         judged = 0
+        whole = [(about is not None, e) for about, e in answers if e.failure is None]
         for about, exchange in answers:
+            beside = [e for live, e in whole if live is (about is None)][:1]
             if about is None:
-                self._expect(exchange, False, self.unknown_right)
+                self._expect(exchange, False, self.unknown_right, beside)
             elif about is not self.twin and exchange.ended <= max(sane, default=0.0):
-                judged += self._expect(exchange, True, self.live_right)
+                judged += self._expect(exchange, True, self.live_right, beside)
         return judged
 
-    def _expect(self, exchange: Exchange, right: bool, alone: bool) -> bool:
-        """Judge an answer that can be read, if one who asks `alone` gets the right one; gives that."""
+    def _expect(self, exchange: Exchange, right: bool, alone: bool, beside: list[Exchange]) -> bool:
+        """Judge an answer that can be read, if one who asks `alone` gets the right one; gives that.
+
+        `beside`: a question of the other sort, as there were as many at the same time.
+        """
         alive = means_alive(exchange)
         if not alone:
             return False
@@ -108,6 +113,8 @@ class Round:
                 f"`alive: {str(right).lower()}`",
                 f"`alive: {str(alive).lower()}`",
                 exchange,
+                *beside,
                 case="a live call, asked by many" if right else "an unknown id, asked by many",
+                crowd=QUESTIONS,
             )
         return True

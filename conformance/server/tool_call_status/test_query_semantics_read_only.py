@@ -25,6 +25,9 @@ all, and the seconds after those."""
 UNKNOWN_MOST = 30
 """Questions about one unknown id."""
 
+OFTEN = "being asked about, often, while it is live"
+"""On what each change depends."""
+
 
 def ask_from_all_sides(
     peer: Peer, call: Call, twins: list[Call]
@@ -90,6 +93,8 @@ def unknown_unchanged(peer: Peer) -> None:
         answers[-1],
         answers[0],
         case="an unknown id, asked again and again",
+        depends="being asked about again and again",
+        crowd=UNKNOWN_MOST,
     )
 
 
@@ -115,6 +120,8 @@ def pending_unchanged(peer: Peer) -> None:
         last,
         asked.results[0].exchange,
         case="asking about a pending call alters its result",
+        depends=OFTEN,
+        crowd=MOST // 2,
     )
     still_known(peer, asked, twins, denied)
     ended_alike(peer, asked, twins[0])
@@ -126,6 +133,8 @@ def pending_unchanged(peer: Peer) -> None:
         again,
         asked.results[-1].exchange,
         case="asking about a call repeats its result",
+        depends=OFTEN,
+        crowd=MOST // 2,
     )
 
 
@@ -141,6 +150,8 @@ def ended_in_time(peer: Peer, asked: Call, twins: list[Call], last: Exchange) ->
         last,
         case="asking about a pending call loses its result",
         absence=True,
+        depends=OFTEN,
+        crowd=MOST // 2,
     ):
         return False
     assert asked.result is not None
@@ -153,6 +164,8 @@ def ended_in_time(peer: Peer, asked: Call, twins: list[Call], last: Exchange) ->
         last,
         asked.result.exchange,
         case=f"asking about a pending call {what} it",
+        depends=OFTEN,
+        crowd=MOST // 2,
     )
 
 
@@ -167,6 +180,8 @@ def still_known(peer: Peer, asked: Call, twins: list[Call], denied: list[tuple[E
                 mine,
                 beside,
                 case="asking about a call makes it unknown",
+                depends=OFTEN,
+                crowd=MOST // 2,
             )
     peer.judged()
 
@@ -190,6 +205,8 @@ def ended_alike(peer: Peer, asked: Call, twin: Call) -> None:
         peer.ask_about(twin),
         case="asking about a call keeps it alive beyond its end",
         absence=True,
+        depends=OFTEN,
+        crowd=MOST // 2,
     )
 
 
@@ -230,6 +247,8 @@ def subscriptions_unchanged(peer: Peer) -> None:
         last,
         case="asking about a subscription ends or starves it",
         absence=not finals,
+        depends=OFTEN,
+        crowd=MOST // 2,
     )
     peer.expect(
         ours <= 2 * theirs + 2,
@@ -237,4 +256,6 @@ def subscriptions_unchanged(peer: Peer) -> None:
         f"{ours} events in the same time",
         last,
         case="asking about a subscription repeats its events",
+        depends=OFTEN,
+        crowd=MOST // 2,
     )

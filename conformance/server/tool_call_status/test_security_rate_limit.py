@@ -39,11 +39,15 @@ def test_rate_limited(peer: Peer) -> None:
         f"none for {len(answers)} questions",
         last,
         case="no limit was met",
+        crowd=FLOOD,
     ):
         return
 
+    asked = [before]
+
     def right() -> bool:
         exchange = peer.ask(fresh(), thread, within=RECOVERY)
+        asked.append(exchange)
         if means_alive(exchange) and not means_alive(before):
             raise Violation(
                 "`alive: false` after the limit", "`alive: true`", exchange, case="wrong after the limit"
@@ -54,6 +58,7 @@ def test_rate_limited(peer: Peer) -> None:
         peer.patience.until(right, RECOVERY, every=0.5),
         "right answers after the limit",
         f"none within {RECOVERY:g} s",
+        asked[-1],
         limited[0],
         case="after the limit",
         absence=True,

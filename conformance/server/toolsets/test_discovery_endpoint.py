@@ -69,13 +69,14 @@ def test_stable(peer: Peer) -> None:
         case="two fetches",
     ):
         return
-    peer.discover(headers=(("Host", "rapc.invalid"),), credentials=None)
+    foreign = peer.discover(headers=(("Host", "rapc.invalid"),), credentials=None)
     after = peer.discover()
     peer.expect(
         parse_manifest(after) == manifest,
         "the same manifest after somebody's fetch with a foreign Host header",
         "another one",
         after,
+        foreign,
         first,
         case="after a foreign Host header",
     )

@@ -1,0 +1,283 @@
+"""Evidence that others can see again: what one request showed is asked once more before it is reported.
+
+On a fresh connection first. If that shows nothing, the request before it on the same connection may be the
+reason, or a call of ours that was live; then the finding says so, and holds all the steps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+from rap_conformance.engine.evidence import Exchange, Finding, Steps
+from rap_conformance.engine.scenario import PeerDied
+from rap_conformance.network.answers import slowed_down
+from rap_conformance.network.recipes import Recipe
+from rap_conformance.protocol.leaks import reveals
+from rap_conformance.protocol.messages import encode, lenient_json, strict_json
+from rap_conformance.protocol.noise import difference, traits
+from rap_conformance.protocol.reading import means_alive
+from rap_conformance.server.call import Call
+from rap_conformance.server.session import ServerSession
+
+MOST_SECONDS = 30.0
+"""Seconds of a run that asking again may take altogether."""
+MANY = 4
+"""Other requests under way from which on their number may be the reason."""
+CHANCE = "chance, as far as can be seen: asked again twice, it came once"
+_CHAIN, _SOUGHT_BEFORE = 8, 200
+"""Requests before one on its connection that are made again at the most, and among which one is sought."""
+_MOST_CALLS, _MOST_CALLBACKS = 6, 40
+_SOUGHT = 1 << 16
+"""Bytes of a request in which ids of calls are looked for."""
+
+
+class Replayer:
+    """Asks again what is about to be reported, one session long."""
+
+    def __init__(self, session: ServerSession) -> None:
+        self.session, self.probe = session, session.probe
+        self._spent = 0.0
+
+    def replayed(self, finding: Finding) -> Finding:
+        """The finding with what it depends on, if it does not show by its first exchange alone.
+
+        What got no answer, or came in, or makes a call, is not asked again.
+        """
+        first = next(iter(finding.exchanges), None)
+        if first is None or first.inbound or first.status is None or first.failure is not None:
+            return finding
+        calls = self._named_in(first)
+        if finding.depends or finding.crowd:
+            return self._with_steps(finding, calls, finding.depends or f"{finding.crowd} requests at once")
+        again = self._again(first) if self._spent < MOST_SECONDS else []
+        if not again:
+            return self._with_steps(finding, calls, self._state(calls, first)) if calls else finding
+        if again[-1].failure is not None and not self.session.answers():
+            said = "the server stopped answering when the same was asked again"
+            self.session.revive(PeerDied(said, again[-1]))
+            return replace(finding, depends=f"chance, as far as can be seen: {said}")
+        if self._same(first, again):
+            if not self._shows_alone(finding, first, calls):
+                return self._with_steps(finding, calls, self._state(calls, first))
+            if len(again) > 1 and not self._alike(first, again):
+                return replace(finding, depends=CHANCE)
+            pair = tuple(exchange for exchange in finding.exchanges if not exchange.inbound)
+            return replace(finding, steps=Steps(_in_time(pair))) if len(pair) > 1 else finding
+        return self._explained(finding, first, calls, again[-1])
+
+    # --- asking --------------------------------------------------------------
+
+    def _again(self, first: Exchange) -> list[Exchange]:
+        """The answers to the same request on fresh connections: a second one if the first is another."""
+        recipe = self.probe.known(first)
+        if recipe is None or not _only_asks(recipe):
+            return []
+        answers = self._ask([first.number])
+        if answers and not self._alike(first, answers):
+            answers += self._ask([first.number])
+        return answers
+
+    def _ask(self, numbers: Sequence[int]) -> list[Exchange]:
+        """The last answer of these requests, made again on one fresh connection; none if there was none."""
+        began = self.session.patience.now()
+        try:
+            for pause in (0.0, 0.5, 1.5):
+                self.session.patience.pace(pause)
+                made = self.probe.again(numbers)
+                if len(made) < len(numbers):
+                    return []
+                self.session.history.ended(made[-1], of_status=False)
+                was = self.probe.known(made[-1])
+                if not slowed_down(made[-1]) or was is None:
+                    return made
+        except LookupError:
+            pass
+        finally:
+            self._spent += self.session.patience.now() - began
+        return []
+
+    def _same(self, first: Exchange, again: Sequence[Exchange]) -> bool:
+        """Whether the same kind of answer came again; what the new ones do not agree in is noise."""
+        return self._alike(first, again[-1:]) or (len(again) > 1 and self._alike(first, again))
+
+    def _alike(self, first: Exchange, again: Sequence[Exchange]) -> bool:
+        """Whether an answer is of the same kind as others, in whatever those agree in."""
+        if self._to_a_stranger(first) and reveals(first):
+            return all(map(reveals, again))  # which of the two he is told is no matter
+        names = _named(first)
+        return not difference(traits(first, *names), [traits(each, *names) for each in again])
+
+    def _to_a_stranger(self, exchange: Exchange) -> bool:
+        recipe, ours = self.probe.known(exchange), (None, self.probe.credentials, self.session.other)
+        return recipe is not None and recipe.credentials not in ours
+
+    # --- what it depends on --------------------------------------------------
+
+    def _shows_alone(self, finding: Finding, first: Exchange, calls: Sequence[Call]) -> bool:
+        """Whether the answer that came again is wrong whatever goes on beside it."""
+        if not calls:
+            return True
+        several = sum(not exchange.inbound for exchange in finding.exchanges) > 1
+        if finding.absence or several:
+            return False
+        if not _proper(first) or self._to_a_stranger(first):
+            return True
+        exact = any(_asks_about(first, call) for call in calls)
+        return bool(means_alive(first)) and not exact and all(map(_over, calls))
+
+    def _explained(self, finding: Finding, first: Exchange, calls: list[Call], other: Exchange) -> Finding:
+        """The finding that did not show again, with the reason as far as it can be found."""
+        for chain in self._chains(first):
+            numbers = [*chain, first.number]
+            made = self._ask(numbers)
+            if made and self._alike(first, made[-1:]) and self._surely(first, numbers):
+                before = "request" if len(chain) == 1 else "requests"
+                before = f"the {before} before it on the same connection"
+                return replace(
+                    finding,
+                    exchanges=(made[-1], *made[:-1], *finding.exchanges[1:]),
+                    depends=f"{before}; {_instead(other, 'on a fresh one')}",
+                    steps=Steps(tuple(made), kept=True),
+                )
+        if calls := calls or self._meanwhile(finding, first):
+            return self._with_steps(finding, calls, self._state(calls, first, other))
+        if (beside := self.probe.beside(first)) >= MANY:
+            reason = f"what else goes on: {beside} other requests were under way"
+        else:
+            reason = "a state that has passed"
+        return self._with_steps(finding, calls, f"{reason}; {_instead(other, 'asked again, alone,')}")
+
+    def _surely(self, first: Exchange, numbers: Sequence[int]) -> bool:
+        """Whether it shows with what came before and not without, once more: it could be chance."""
+        alone = self._ask(numbers[-1:])
+        kept = self._ask(numbers)
+        return bool(alone and kept) and not self._alike(first, alone) and self._alike(first, kept[-1:])
+
+    def _chains(self, first: Exchange) -> Iterator[list[int]]:
+        """What may have come before on the same connection: the last one, our own last one, the last few.
+
+        Where nothing of our own can be made again, an ordinary question stands for it.
+        """
+        found = {number: self.probe.recipe(number) for number in self.probe.before(first, _SOUGHT_BEFORE)}
+        known = {number: recipe for number, recipe in found.items() if recipe}
+        asked = [number for number, recipe in known.items() if _only_asks(recipe)]
+        ours = [n for n, recipe in known.items() if recipe.credentials in (None, self.probe.credentials)]
+        yield from (chain for chain in (asked[:1], [n for n in ours[:1] if n in asked]) if chain)
+        if len(asked) > 1:
+            yield asked[:_CHAIN][::-1]
+        if ours and ours[0] not in asked and self.session.facts.status_url:
+            yield [self.session.ordinary().number]
+
+    def _state(self, calls: Sequence[Call], first: Exchange, other: Exchange | None = None) -> str:
+        """In which state of our calls it was asked."""
+        live = [call for call in calls if call.sent < first.started and not _over(call, by=first.ended)]
+        made = min(call.sent for call in calls)
+        if any(made < restart < first.started for restart in self.session.restarts):
+            what = "a call that a restart interrupted"
+        elif live:
+            what = "a call that is live"
+        else:
+            what = "a call that has ended"
+        if other is None:
+            return what
+        return f"{what}; {_instead(other, 'later')}"
+
+    # --- the steps -----------------------------------------------------------
+
+    def _named_in(self, first: Exchange) -> list[Call]:
+        """The calls of ours that a request names."""
+        sent = b"" if first.inbound else first.request_body[:_SOUGHT]
+
+        def names(call: Call) -> bool:
+            return any(encode(text)[1:-1] in sent for text in (call.id, call.thread))
+
+        calls = [call for call in self.session.calls if call.sent < first.started and names(call)]
+        return calls[:_MOST_CALLS]
+
+    def _meanwhile(self, finding: Finding, first: Exchange) -> list[Call]:
+        """The calls of ours, made for the same requirement, that were live while it was asked."""
+        calls = [call for call in self.session.calls if call.code == finding.code]
+        live = [call for call in calls if call.sent < first.started and not _over(call, by=first.ended)]
+        return live[:_MOST_CALLS]
+
+    def _with_steps(self, finding: Finding, calls: Sequence[Call], depends: str) -> Finding:
+        """The finding with all that led to it, in order of time."""
+        shown = finding.exchanges
+        calls = list({id(c): c for e in shown for c in (*calls, *self._named_in(e))}.values())
+        until = max(exchange.started for exchange in shown)
+        led = [exchange for call in calls for exchange in (call.exchange, *call.acts) if exchange]
+        led += [d.exchange for call in calls for d in call.deliveries[:_MOST_CALLBACKS]]
+        unique = {id(e): e for e in (*shown, *led) if e in shown or e.started <= until}
+        steps = _in_time(unique.values())
+        begin = steps[0].started
+        if len(steps) == 1 and not calls and not finding.crowd:
+            return replace(finding, depends=depends)
+        return replace(
+            finding,
+            depends=depends,
+            steps=Steps(
+                steps,
+                listen=self.session.receiver.address if calls else None,
+                crowd=finding.crowd,
+                restarts=tuple(time for time in self.session.restarts if begin < time < until),
+                watch=max(map(self._lasts, calls)) if calls and finding.absence else 0.0,
+            ),
+        )
+
+    def _lasts(self, call: Call) -> float:
+        """Seconds after which what a call brings should have come."""
+        chosen = self.session.config.scenarios.get(call.kind)
+        return (chosen.seconds or 0.0 if chosen else 0.0) + self.session.config.timing.race_window
+
+
+def _only_asks(recipe: Recipe) -> bool:
+    """Whether a request can be made again without doing anything: it fetches, or asks about a call."""
+    path = recipe.url.partition("?")[0]
+    if recipe.method not in {"GET", "HEAD"} and not path.endswith("/tool_call_status"):
+        return False
+    return isinstance(recipe.body, bytes) and b'"callback_url"' not in recipe.body
+
+
+def _in_time(exchanges: Iterable[Exchange]) -> tuple[Exchange, ...]:
+    return tuple(sorted(exchanges, key=lambda exchange: exchange.started))
+
+
+def _named(exchange: Exchange) -> list[str]:
+    """The texts that a request names: an echo of them tells nothing."""
+    value = lenient_json(exchange.request_body)
+    return [text for text in value.values() if isinstance(text, str)] if isinstance(value, dict) else []
+
+
+def _proper(exchange: Exchange) -> bool:
+    """Whether an answer has the form that it should have: then it is wrong by what it is about alone."""
+    media = (exchange.header("content-type") or "").split(";")[0].strip().lower()
+    try:
+        value: Any = strict_json(exchange.response_body)
+    except ValueError:
+        return False
+    alone = isinstance(value, dict) and value.keys() == {"alive"} and isinstance(value["alive"], bool)
+    return alone and exchange.status == 200 and media == "application/json"
+
+
+def _asks_about(exchange: Exchange, call: Call) -> bool:
+    value = lenient_json(exchange.request_body)
+    if not isinstance(value, dict):
+        return False
+    return (value.get("tool_call_id"), value.get("thread_id")) == (call.id, call.thread)
+
+
+def _over(call: Call, by: float | None = None) -> bool:
+    """Whether a call has ended, by some time."""
+    end = call.final if call.kind in {"subscription", "final"} else call.result
+    return end is not None and (by is None or end.arrived < by)
+
+
+def _instead(other: Exchange, when: str) -> str:
+    """What the same request got elsewhere, or at another time."""
+    alive = means_alive(other) if other.status == 200 else None
+    got = str(other.failure or f"status {other.status}")
+    if alive is not None:
+        got = f"`alive: {str(alive).lower()}`"
+    return f"{when} the same request got {got}"
