@@ -14,7 +14,10 @@ _CANARIES = ("callback URL", "callback URL", "arguments", "user")
 
 @dataclass(slots=True)
 class Call:
-    """One invocation we made. `canaries` are secrets planted in it that no answer may show."""
+    """One invocation we made. `canaries` are secrets planted in it that no answer may show.
+
+    `operation` is the tool, `seconds` for how long it stays pending as configured, 0 if it does not.
+    """
 
     kind: str
     id: str
@@ -22,6 +25,8 @@ class Call:
     mailbox: Mailbox
     canaries: tuple[str, ...]
     other: bool = False
+    operation: str = ""
+    seconds: float = 0.0
     sent: float = 0.0
     acknowledged: float = 0.0
     exchange: Exchange | None = None
