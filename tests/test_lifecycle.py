@@ -19,7 +19,7 @@ from rap_conformance.protocol.lifecycle import (
     walk,
 )
 
-EDGES = Edges(slack=0.2, grace=2.0, race=1.0)
+EDGES = Edges(slack=0.2, grace=2.0, race=1.0, under_way=0.6)
 NOTHING = Exchange("POST", "http://127.0.0.1/x", (), b"", 200, (), b"", 0.0, 0.0)
 Entry = tuple[float, Event] | tuple[float, bool]
 
@@ -48,6 +48,31 @@ RIGHT: dict[str, list[Entry]] = {
         (6, False),
     ],
     "true for a while after the end": [(1, Event.INVOKE), (3, Event.RESULT), (4, True), (6, False)],
+    "true after false while a server settles": [
+        (1, Event.INVOKE),
+        (3, Event.RESULT),
+        (3.5, False),
+        (4, True),
+        (6, False),
+    ],
+    "true after false while a cancellation settles": [
+        (1, Event.INVOKE),
+        (2, Event.CANCEL),
+        (2.5, False),
+        (3, True),
+        (5, False),
+    ],
+    "false while a delivery is under way that is refused": [
+        (1, Event.INVOKE),
+        (2, True),
+        (2.9, False),
+        (3.4, Event.REFUSED),
+        (3.5, False),
+        (5, True),
+        (6.9, False),
+        (7.4, Event.RESULT),
+        (10, False),
+    ],
     "retried": [(1, Event.INVOKE), (2, Event.REFUSED), (3, True), (4, Event.RESULT), (7, False)],
     "given up": [(1, Event.INVOKE), (2, Event.REFUSED), (3, False), (9, False)],
     "a cancellation ignored": [
@@ -79,7 +104,15 @@ WRONG: dict[str, tuple[str, list[Entry]]] = {
         [(1, Event.INVOKE), (2, True), (3, False), (4, True), (6, Event.RESULT)],
     ),
     "alive for ever": ("TCS006", [(1, Event.INVOKE), (2, Event.RESULT), (6, True)]),
-    "back from the dead": ("TCS006", [(1, Event.INVOKE), (2, Event.RESULT), (2.5, False), (3, True)]),
+    "back from the dead": ("TCS006", [(1, Event.INVOKE), (2, Event.RESULT), (2.5, False), (5, True)]),
+    "back from the dead after a cancellation": (
+        "TCS025",
+        [(1, Event.INVOKE), (2, Event.CANCEL), (2.5, False), (5, True)],
+    ),
+    "dead between two attempts": (
+        "TCS025",
+        [(1, Event.INVOKE), (2, Event.REFUSED), (4, False), (6, True), (8, Event.RESULT)],
+    ),
     "gone while subscribed": (
         "TCS007",
         [(1, Event.INVOKE), (2, Event.CONFIRMED), (3, False), (4, Event.EVENT)],

@@ -123,11 +123,15 @@ class Break:
 
 @dataclass(frozen=True, slots=True)
 class Edges:
-    """Seconds around a change in which two answers are right; as in the configuration's [timing]."""
+    """Seconds around a change in which two answers are right; as in the configuration's [timing].
+
+    `under_way`: for how long a delivery may be under way before it arrives, and after it was refused.
+    """
 
     slack: float
     grace: float
     race: float
+    under_way: float
 
 
 def walk(seen: Sequence[Seen]) -> list[State]:
@@ -150,14 +154,23 @@ def judge(seen: Sequence[Seen], edges: Edges) -> Break | None:
     return _wrong_answer(seen, edges) or _back_from_the_dead(seen, edges) or _second_result(seen)
 
 
+DELIVERIES = frozenset({Event.REFUSED, Event.RESULT, Event.CONFIRMED, Event.EVENT, Event.FINAL})
+"""What the server sends."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Stay:
     """How long a call was in one state: from when on its answers are right, and until when."""
 
     state: State
     entered: float
+    lead: float = 0.0
     left: float = float("inf")
     tail: float = 0.0
+
+    def possible(self, each: Seen) -> bool:
+        """Whether the server may have answered out of this state."""
+        return self.entered - self.lead <= each.end and each.start <= self.left + self.tail
 
 
 def _stays(seen: Sequence[Seen], edges: Edges) -> list[_Stay]:
@@ -168,9 +181,10 @@ def _stays(seen: Sequence[Seen], edges: Edges) -> list[_Stay]:
         after = TRANSITIONS.get((state, each.event), state)
         if after is not state:
             # After an end the server has time to settle; after anything else only the edge.
-            tail = edges.grace if after is State.ENDED else edges.slack
+            edge = edges.under_way if each.event in DELIVERIES else edges.slack
+            tail = edges.grace if after is State.ENDED else edge
             stays[-1] = replace(stays[-1], left=each.end, tail=tail)
-            stays.append(_Stay(after, each.start))
+            stays.append(_Stay(after, each.start, edge))
     return stays
 
 
@@ -179,8 +193,7 @@ def _wrong_answer(seen: Sequence[Seen], edges: Edges) -> Break | None:
     for position, each in enumerate(seen):
         if each.event is not Event.ASK or each.alive is None:
             continue
-        near = [s for s in stays if s.entered - edges.slack <= each.end and each.start <= s.left + s.tail]
-        if any(each.alive in ANSWERS[stay.state] for stay in near):
+        if any(each.alive in ANSWERS[stay.state] for stay in stays if stay.possible(each)):
             continue
         state = next(s.state for s in reversed(stays) if s.entered <= each.end)
         right = str(not each.alive).lower()
@@ -194,15 +207,33 @@ def _wrong_answer(seen: Sequence[Seen], edges: Edges) -> Break | None:
     return None
 
 
+def telling(seen: Sequence[Seen], edges: Edges) -> Counter[str]:
+    """How many answers could have been wrong, by the requirement that they would have broken."""
+    stays = _stays(seen, edges)
+    counts: Counter[str] = Counter()
+    for each in seen:
+        if each.event is Event.ASK and each.alive is not None:
+            right = frozenset[bool]().union(*(ANSWERS[stay.state] for stay in stays if stay.possible(each)))
+            if len(right) == 1:
+                counts[CODES[next(s.state for s in reversed(stays) if s.entered <= each.end)]] += 1
+    return counts
+
+
 def _back_from_the_dead(seen: Sequence[Seen], edges: Edges) -> Break | None:
-    """After a `false` that stands, no `true`; and nothing is delivered beyond the race window."""
-    states = walk(seen)
+    """After a `false` that stands, no `true`; and nothing is delivered beyond the race window.
+
+    While something is under way, and while a server settles after an end, one answer may follow the other.
+    """
+    states, entered = walk(seen), 0.0
     dead: Seen | None = None
     for position, each in enumerate(seen):
         state = states[position]
+        if position and state is not states[position - 1]:
+            entered = seen[position - 1].end
         if each.event is Event.ASK and state is not State.UNKNOWN:
             started = any(s.event is Event.INVOKE and s.end + edges.slack < each.start for s in seen)
-            if each.alive and dead is not None:
+            settled = state not in _SETTLING or each.start > entered + edges.grace
+            if each.alive and dead is not None and settled:
                 return Break(
                     CODES[state],
                     f"a random life: {state}, alive again",
@@ -210,10 +241,11 @@ def _back_from_the_dead(seen: Sequence[Seen], edges: Edges) -> Break | None:
                     f"`alive: true` {each.end - dead.end:.1f} s after `alive: false`",
                     position,
                 )
-            if each.alive is False and started:
+            trying = state in {State.PENDING, State.DELIVERING}
+            if each.alive is False and started and not (trying and _under_way(seen, each, edges)):
                 dead = dead or each
-        if dead is not None and each.event in {Event.RESULT, Event.EVENT, Event.FINAL, Event.REFUSED}:
-            window = edges.slack if state is State.DELIVERING else edges.race
+        if dead is not None and each.event in DELIVERIES - {Event.CONFIRMED}:
+            window = edges.under_way if state is State.DELIVERING else edges.race
             if each.start > dead.end + window:
                 # After a cancellation a result, and one final event, may still be sent; no other event.
                 return Break(
@@ -225,6 +257,19 @@ def _back_from_the_dead(seen: Sequence[Seen], edges: Edges) -> Break | None:
                     advice=state is State.CANCELLED and each.event is not Event.EVENT,
                 )
     return None
+
+
+_SETTLING = frozenset({State.ENDED, State.CANCELLED, State.INTERRUPTED})
+"""States in which a server takes its time to be of one mind."""
+
+
+def _under_way(seen: Sequence[Seen], asked: Seen, edges: Edges) -> bool:
+    """Whether a result, refused or not, was or may have been under way while a question was asked."""
+    return any(
+        other.start - edges.under_way <= asked.end and asked.start <= other.end + edges.under_way
+        for other in seen
+        if other.event in {Event.REFUSED, Event.RESULT, Event.CONFIRMED}
+    )
 
 
 def _second_result(seen: Sequence[Seen]) -> Break | None:

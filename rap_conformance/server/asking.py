@@ -6,11 +6,11 @@ Specification: "Tool Call Status Check", section "Query Semantics"; "Subscriptio
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from itertools import chain
+from itertools import chain, islice
 from typing import Any
 
 from rap_conformance.engine.evidence import Exchange
-from rap_conformance.engine.scenario import Untested, Violation
+from rap_conformance.engine.scenario import Untested
 from rap_conformance.network.receiver import Answer, Delivery
 from rap_conformance.protocol.reading import means_alive
 from rap_conformance.server.call import Call
@@ -33,6 +33,9 @@ POLL = 0.06
 
 MOST_CALLS = 4
 """Calls that are made for one series of questions before it is given up."""
+
+SAMPLE = 15
+"""Quick calls by which is judged how long a callback of this server is under way."""
 
 FAILING = Answer(status=503)
 
@@ -67,7 +70,7 @@ def witnessed(
         _begin(peer, call)
         asked, exhausted = _ask(peer, call, waiting, until or ended)
         _prove(peer, call, [exchange for _, exchange in asked], least)
-        late = []
+        late, before = [], len(proven)
         for question, exchange in asked:
             if certainly_live(peer, call, exchange):
                 proven.append((question[0], exchange, _shown(call)[0]))
@@ -75,6 +78,8 @@ def witnessed(
                 late.append(question)
         if (exhausted and not late) or (least is not None and len(proven) >= least):
             return proven
+        if len(proven) == before:
+            _too_early(peer, call)
         waiting = chain(late, waiting)
     raise Untested(_too_short(peer, kind))
 
@@ -83,12 +88,26 @@ def certainly_live(peer: Peer, call: Call, exchange: Exchange, *, from_the_first
     """Whether a call was live while a question was asked and answered, as what came for it later shows.
 
     Asked more than the slack after the acknowledgement (of a subscription: the confirmation), or with
-    `from_the_first` at any time after it, and answered more than the slack before the result (of a
-    subscription: some event) arrived.
+    `from_the_first` at any time after it, and answered before the result (of a subscription: some event)
+    could be under way.
     """
     shown = _shown(call)
     start = _registered(call) + (0.0 if from_the_first else peer.slack)
-    return bool(shown) and start < exchange.started and exchange.ended < shown[0].arrived - peer.slack
+    return bool(shown) and start < exchange.started and exchange.ended < shown[0].arrived - under_way(peer)
+
+
+def under_way(peer: Peer) -> float:
+    """Seconds before something arrives in which it may be under way, so that `false` is no lie yet.
+
+    At least the slack, at most the race window. A call that ends at once shows it: what that takes from the
+    acknowledgement to the first delivery is as long as a delivery can take.
+    """
+    took = [
+        call.deliveries[0].arrived - call.acknowledged
+        for call in islice((c for c in peer.session.calls if c.kind == "quick" and c.deliveries), SAMPLE)
+    ]
+    usual = sorted(took)[(len(took) - 1) // 2] if took else 0.0
+    return max(peer.slack, min(peer.race, 1.25 * usual + 0.1))
 
 
 def again_and_again(peer: Peer, within: float) -> Iterator[Question]:
@@ -103,8 +122,7 @@ def itself(peer: Peer) -> Question:
     """The control: the question about the call itself, until it is alive or half a call's time is over."""
 
     def ask(call: Call) -> Exchange:
-        lasts = peer.session.tool(call.kind).seconds
-        return until_alive(peer, call, lasts / 2 if lasts else peer.race)
+        return until_alive(peer, call, call.seconds / 2 if call.seconds else peer.race)
 
     return ITSELF, ask
 
@@ -132,36 +150,6 @@ def ended(call: Call) -> bool:
 def between(answers: list[Exchange], start: float, end: float) -> list[Exchange]:
     """Those asked and answered wholly inside a span of time."""
     return [exchange for exchange in answers if exchange.started >= start and exchange.ended <= end]
-
-
-def expect_gone(peer: Peer, call: Call, what: str, within: float) -> None:
-    """Judge that a call is not alive within `within` seconds, and not alive again after that."""
-    asked: list[Exchange] = []
-
-    def gone() -> bool:
-        asked.append(peer.ask_about(call))
-        return not means_alive(asked[-1])
-
-    if not peer.patience.until(gone, within, every=0.1):
-        raise Violation(
-            f"`alive: false` within {within:g} s",
-            "`alive: true` all the time",
-            asked[-1],
-            case=f"{what}: still alive",
-            absence=True,
-        )
-    for _ in range(5):
-        peer.patience.pace(0.1)
-        again = peer.ask_about(call)
-        if means_alive(again):
-            raise Violation(
-                "`alive: false` for good",
-                "`alive: true` again",
-                again,
-                asked[-1],
-                case=f"{what}: alive again",
-            )
-    peer.judged()
 
 
 def need_events(peer: Peer, call: Call, count: int) -> None:
@@ -234,6 +222,13 @@ def _prove(peer: Peer, call: Call, answers: list[Exchange], least: int | None) -
     if not call.mailbox.until(proven, peer.grace) and not call.events:
         raise Untested(_too_few(call, 1, peer.grace))
     peer.cancel(call)
+
+
+def _too_early(peer: Peer, call: Call) -> None:
+    """A call of which no answer tells anything: was it over too soon for that?"""
+    lasted = call.results[0].arrived - call.acknowledged if call.results else float("inf")
+    if lasted < 2 * peer.slack + under_way(peer):
+        peer.session.tools.ended_too_early(call.kind, lasted)
 
 
 def _too_few(call: Call, count: int, within: float) -> str:

@@ -17,6 +17,7 @@ class Call:
     """One invocation we made. `canaries` are secrets planted in it that no answer may show.
 
     `acts`: how it was cancelled and its thread closed. `code`: the requirement for which it was made.
+    `operation` is the tool, `seconds` for how long it stays pending as configured, 0 if it does not.
     """
 
     kind: str
@@ -25,6 +26,8 @@ class Call:
     mailbox: Mailbox
     canaries: tuple[str, ...]
     other: bool = False
+    operation: str = ""
+    seconds: float = 0.0
     sent: float = 0.0
     acknowledged: float = 0.0
     exchange: Exchange | None = None

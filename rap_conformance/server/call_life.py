@@ -20,6 +20,7 @@ from rap_conformance.protocol import lifecycle
 from rap_conformance.protocol.lifecycle import CODES, Break, Edges, Event, Seen, State
 from rap_conformance.protocol.messages import fresh
 from rap_conformance.protocol.reading import means_alive
+from rap_conformance.server.asking import under_way
 from rap_conformance.server.call import Call
 from rap_conformance.server.peer import Peer
 
@@ -81,6 +82,8 @@ class Lives:
     counts: Counter[tuple[State, Event]]
     lacking: tuple[str, ...]
     lived: tuple[Lived, ...]
+    telling: Counter[str]
+    """How many answers could have been wrong, by requirement."""
 
     def showing(self, code: str) -> tuple[Lived, ...]:
         """The lives that show something about a requirement."""
@@ -164,10 +167,10 @@ def live(peer: Peer, life: Life) -> Lived:
             event = Event.CANCEL if step.what == "cancel" else Event.CLOSE
             seen.append(Seen(event, start, peer.patience.now(), exchange))
     stopped = any(step.what != "ask" for step in life.steps) and life.kind != "quick"
-    lasts = peer.session.tool(life.kind).seconds or 0.0
     if not stopped:
         call.mailbox.until(
-            lambda _: call.final if life.kind == "final" else call.result, lasts * 2 + peer.grace
+            lambda _: call.final if life.kind == "final" else call.result,
+            peer.session.tools.patience(life.kind, call.seconds, peer.grace),
         )
     for _ in range(life.after):
         ask(call)
@@ -215,15 +218,22 @@ def run(peer: Peer) -> Lives:
     # One life for the report's picture: the one with most to show.
     richest = max(lived, key=lambda one: (len({each.event for each in one.seen}), len(one.seen)))
     peer.session.life = [each.exchange for each in richest.seen]
-    edges = Edges(peer.slack, peer.grace, peer.race)
+    edges = edges_of(peer)
     counts: Counter[tuple[State, Event]] = Counter()
+    telling: Counter[str] = Counter()
     breaks: dict[tuple[str, str], tuple[Break, Lived]] = {}
     for one in lived:
         counts += lifecycle.executed(one.seen)
+        telling += lifecycle.telling(one.seen, edges)
         if (found := lifecycle.judge(one.seen, edges)) and (found.code, found.case) not in breaks:
             breaks[found.code, found.case] = shorter(peer, found, one, edges)
     lacking = tuple(lifecycle.lacking(counts, least, lifecycle.TRANSITIONS.keys() - lifecycle.RESTARTS))
-    return Lives(tuple(breaks.values()), counts, lacking, tuple(lived))
+    return Lives(tuple(breaks.values()), counts, lacking, tuple(lived), telling)
+
+
+def edges_of(peer: Peer) -> Edges:
+    """The seconds around a change in which two answers are right, for this server."""
+    return Edges(peer.slack, peer.grace, peer.race, under_way(peer))
 
 
 def _callable(peer: Peer, kind: str) -> bool:

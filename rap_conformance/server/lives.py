@@ -9,15 +9,18 @@ from __future__ import annotations
 from rap_conformance.engine.requirement import Stage
 from rap_conformance.engine.scenario import Part, Untested
 from rap_conformance.protocol import lifecycle
-from rap_conformance.protocol.lifecycle import Break, Edges, Event
+from rap_conformance.protocol.lifecycle import Break, Event
 from rap_conformance.server import call_life
 from rap_conformance.server.call_life import Lived, Lives
 from rap_conformance.server.controls import need_answer
 from rap_conformance.server.peer import Peer
 
 
-def share(code: str) -> Part:
-    """What random lives show about one requirement; they are lived once a run."""
+def share(code: str, least: int = 1) -> Part:
+    """What random lives show about one requirement; they are lived once a run.
+
+    `least` answers that could have been wrong are needed for anything to be said.
+    """
 
     def report(peer: Peer) -> None:
         with peer.part("random lives"):
@@ -26,6 +29,8 @@ def share(code: str) -> Part:
             broken = [(found, one) for found, one in lives.breaks if found.code == code]
             if not telling and not broken:
                 raise Untested("no life came to what this is about")
+            if lives.telling[code] < least and least > 1 and not broken:
+                raise Untested(f"only {lives.telling[code]} answers in random lives could have been wrong")
             peer.record.examples += len(lives.lived)
             peer.judged(max(0, len(telling) - len(broken)))
             for found, one in broken:
@@ -74,7 +79,7 @@ def afterwards(peer: Peer, lives: Lives) -> tuple[list[tuple[Break, Lived]], int
         if peer.session.history.is_broken("TCS007" if one.life.kind == "subscription" else "TCS005"):
             continue
         silent.append(one)
-        lasts = peer.session.tool(one.life.kind).seconds or 0.0
+        lasts = one.call.seconds
         if one.life.kind == "subscription" or one.call.sent + lasts > silence + peer.race:
             ends.append(max(silence + peer.race, one.call.sent + lasts) + 1.0)
     if not ends:
@@ -85,7 +90,7 @@ def afterwards(peer: Peer, lives: Lives) -> tuple[list[tuple[Break, Lived]], int
     least = 1.0 if subscription is not None and subscription.trigger else 0.0
     peer.session.fire()
     peer.patience.pace(max(least, max(ends) - peer.patience.now()))
-    edges = Edges(peer.slack, peer.grace, peer.race)
+    edges = call_life.edges_of(peer)
     found: dict[tuple[str, str, bool], tuple[Break, Lived]] = {}
     for one in silent:
         seen = call_life.in_order(one.call, [each for each in one.seen if each.event in call_life.OURS])

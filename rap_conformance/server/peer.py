@@ -140,7 +140,16 @@ class Peer(Recorder):
         """Call a tool, whatever it is. Raises Trouble if the server does not acknowledge the call."""
         canaries = tuple(secrets.token_hex(8) for _ in range(4))
         mailbox = self.session.receiver.mailbox(script, suffix=f"/{canaries[0]}?key={canaries[1]}")
-        call = Call(kind, id or fresh(), thread or fresh("thread"), mailbox, canaries, other)
+        call = Call(
+            kind,
+            id or fresh(),
+            thread or fresh("thread"),
+            mailbox,
+            canaries,
+            other,
+            tool.operation,
+            tool.seconds or 0.0,
+        )
         call.code = self.record.requirement.code
         for before in tool.setup:
             self._run(before.operation, dict(before.arguments), call.thread, other)
@@ -173,10 +182,10 @@ class Peer(Recorder):
 
     def need_result(self, call: Call, within: float | None = None) -> Delivery:
         """Wait for the call's result. Raises Untested if none comes in time."""
-        tool = self.session.tool(call.kind)
-        limit = within or (tool.seconds or 0.0) * 2 + self.grace
+        limit = within or self.session.tools.patience(call.kind, call.seconds, self.grace)
         if not call.mailbox.until(lambda _: call.result, limit):
-            raise Untested(f"no result arrived for a {call.kind} call ({tool.operation}) within {limit:g} s")
+            self.session.tools.brought_nothing(call.kind)
+            raise Untested(f"no result arrived for a {call.kind} call ({call.operation}) within {limit:g} s")
         assert call.result is not None
         return call.result
 

@@ -1,4 +1,4 @@
-"""How fast a server is, and what that leaves time for: fewer examples and more at once where answers are late.
+"""How fast a server is, and what that leaves time for: fewer examples, more at once where answers are late.
 
 A run has to end in bounded time whatever a server does. What is left out is said in the report.
 """

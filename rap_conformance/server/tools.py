@@ -11,6 +11,9 @@ from rap_conformance.server.facts import Facts
 
 MOST_TOO_SHORT = 3
 """Calls of one kind that may end too early before no more are made."""
+MOST_IN_VAIN, HASTY = 3, 4.0
+"""Results of one kind that are waited for in vain before the wait gets shorter, and for how many seconds
+beyond a call's own time it is then."""
 
 
 class Tools:
@@ -20,6 +23,7 @@ class Tools:
         self._facts, self._config, self._policy, self._seed = facts, config, policy, seed
         self._lock = threading.Lock()
         self._too_short: dict[str, int] = {}
+        self._in_vain: dict[str, int] = {}
 
     def of(self, kind: str) -> ScenarioConfig:
         """What to invoke for a call of a kind. Raises Untested (it says what to configure), NotApplicable."""
@@ -99,6 +103,17 @@ class Tools:
                     f"{MOST_TOO_SHORT} {kind} calls ended too early to be asked about (the last after "
                     f"{lasted:.1f} s), so no more are made; let scenario.{kind} last longer",
                 )
+
+    def brought_nothing(self, kind: str) -> None:
+        """A result was waited for in vain."""
+        with self._lock:
+            self._in_vain[kind] = self._in_vain.get(kind, 0) + 1
+
+    def patience(self, kind: str, seconds: float, grace: float) -> float:
+        """For how many seconds to wait for the result of a call that stays pending for `seconds`."""
+        with self._lock:
+            hopeless = self._in_vain.get(kind, 0) >= MOST_IN_VAIN
+        return seconds * 2 + (min(grace, HASTY) if hopeless else grace)
 
 
 def annotated(tool: dict[str, Any], name: str) -> bool:

@@ -158,7 +158,7 @@ def namesakes(peer: Peer) -> bool:
     if not sure:
         return False
     peer.controlled(sure, "two calls with different ids are told apart")
-    denied = [mine for mine in sure if means_alive(mine) is not True]
+    denied = [mine for mine in sure if means_alive(mine) is False]
     peer.expect(
         len(denied) < 2,
         "`alive: true` for the pending call, as for one of another id",

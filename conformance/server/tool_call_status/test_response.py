@@ -9,14 +9,15 @@ from rap_conformance.engine.controls import Positive
 from rap_conformance.engine.evidence import Exchange
 from rap_conformance.engine.scenario import Untested, scenario
 from rap_conformance.protocol.reading import DuplicateKey, lenient_json, strict_json
-from rap_conformance.server.corpus import Check, judge_answers, live, ordinary, subscribed
+from rap_conformance.server.corpus import Check, judge_answers
 from rap_conformance.server.peer import Peer
+from rap_conformance.server.states import states
 
 WHOLE = Positive("a whole answer with a 2xx status has to be there")
 
 
 def judge_form(peer: Peer, check: Check, *, whole: bool = True) -> None:
-    """Judge answers about unknown ids and, where there are such tools, a live call and a subscription.
+    """Judge answers about unknown ids and, where there are such tools, calls in every state.
 
     With `whole` only those that are whole and have a 2xx status; Untested where there is none.
     """
@@ -24,9 +25,9 @@ def judge_form(peer: Peer, check: Check, *, whole: bool = True) -> None:
     def looked_at(exchange: Exchange) -> bool:
         return not whole or answered(exchange)
 
-    for title, made in (("a live call", live), ("a subscription", subscribed), ("unknown ids", ordinary)):
+    for title, made in states(peer).items():
         with peer.part(title):
-            answers = [(case, exchange) for case, exchange in made(peer) if looked_at(exchange)]
+            answers = [(case, exchange) for case, exchange in made.result() if looked_at(exchange)]
             if not answers:
                 raise Untested("no answer with a 2xx status, whose form could be judged")
             judge_answers(peer, answers, lambda exchange: check(exchange) if looked_at(exchange) else None)

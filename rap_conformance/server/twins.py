@@ -1,0 +1,208 @@
+"""A call that was asked about and a twin that nobody asks about: what a question causes may come much later.
+
+Specification: "Tool Call Status Check", section "Query Semantics".
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+from rap_conformance.engine.evidence import Exchange
+from rap_conformance.engine.scenario import Part, Untested
+from rap_conformance.protocol.messages import fresh
+from rap_conformance.protocol.reading import means_alive
+from rap_conformance.server.asking import POLL
+from rap_conformance.server.call import Call
+from rap_conformance.server.peer import Peer
+
+LATE = 8.0
+"""Seconds after a question in which what it causes may come."""
+
+SIDES, PACE, MOST, RARELY = 3, 0.03, 100, 0.5
+"""From how many sides a call is asked about; seconds between a side's questions, for how many questions in
+all, and the seconds after those."""
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """A call that was asked about all the time, and twins of it; only the first is asked about, at the end.
+
+    `last` is the last answer; `denied` what was answered "not alive", with what the first twin got then.
+    """
+
+    asked: Call
+    twins: list[Call]
+    last: Exchange
+    denied: list[tuple[Exchange, Exchange]]
+
+    @property
+    def took(self) -> list[float]:
+        """How long the twins took."""
+        return [twin.result.arrived - twin.sent for twin in self.twins if twin.result]
+
+
+def ask_about_pending(peer: Peer, younger: int) -> Round:
+    """Calls at once, one asked about before it was made and all the time. Raises Untested for a lost twin."""
+    call_id, thread = fresh(), fresh("thread")
+    for _ in range(3):
+        peer.ask(call_id, thread)
+    # One twin is older, others are younger: what comes with age befalls the older, a queue befalls both.
+    older = peer.invoke("pending")
+    asked = peer.invoke("pending", id=call_id, thread=thread)
+    calls = [older, *(peer.invoke("pending") for _ in range(younger))]
+    last, denied = ask_from_all_sides(peer, asked, calls)
+    for twin in calls:
+        peer.need_result(twin)
+    return Round(asked, calls, last, denied)
+
+
+def ask_from_all_sides(
+    peer: Peer, call: Call, twins: list[Call]
+) -> tuple[Exchange, list[tuple[Exchange, Exchange]]]:
+    """Ask about one call from several sides until it ended, or its twins did a while ago.
+
+    Gives the last answer, and every "not alive" that held on for a moment with what the older twin got.
+    """
+    denied: list[tuple[Exchange, Exchange]] = []
+
+    def over() -> bool:
+        ends = [twin.results[0].arrived for twin in twins if twin.results]
+        return bool(call.results) or (len(ends) == len(twins) and peer.patience.now() > max(ends) + 1.0)
+
+    def ask(side: int) -> Exchange:
+        last = peer.ask_about(call)
+        asked = doubts = 1
+        while not over():
+            last = peer.ask_about(call)
+            asked += 1
+            if side == 0 and doubts < 8 and means_alive(last) is False:
+                doubts += 1
+                peer.patience.pace(0.1)
+                last, beside = peer.ask_about(call), peer.ask_about(twins[0])
+                if means_alive(last) is False and means_alive(beside):
+                    denied.append((last, beside))
+            peer.patience.pace(PACE if asked < MOST / SIDES else RARELY)
+        return last
+
+    with ThreadPoolExecutor(SIDES) as sides:
+        return list(sides.map(ask, range(SIDES)))[-1], denied
+
+
+@dataclass(frozen=True, slots=True)
+class Subscriptions:
+    """Two subscriptions, of which one was asked about all the time, until both were cancelled.
+
+    `theirs` and `meanwhile`: how many events the twin had, and the other at the same time; `ours`: how many
+    that had after as long again, which is `enough` or not; `ended`, `twin_ended`: by a final event.
+    """
+
+    asked: Call
+    twin: Call
+    last: Exchange
+    theirs: int
+    meanwhile: int
+    ours: int
+    enough: bool
+    ended: bool
+    twin_ended: bool
+    cancelled: float
+
+
+def ask_about_subscription(peer: Peer) -> Subscriptions:
+    """Ask about one of two subscriptions all the time. Raises Untested if the other one sends too little."""
+    asked, twin = (peer.invoke("subscription") for _ in range(2))
+    for call in (asked, twin):
+        peer.need_result(call)
+    peer.session.fire()
+    end = peer.patience.now() + peer.grace
+    last = peer.ask_about(asked)
+    while len(twin.events) < 5 and not twin.final and peer.patience.now() < end:
+        last = peer.ask_about(asked)
+        peer.patience.pace(POLL)
+    theirs, meanwhile = len(twin.events), len(asked.events)
+    if theirs < 3:
+        raise Untested(f"a subscription that nobody asked about sent {theirs} events within {peer.grace:g} s")
+    took = twin.events[-1].arrived - twin.events[0].arrived
+    enough = asked.mailbox.until(lambda _: asked.final or len(asked.events) >= theirs - 1, took + 2.0)
+    ours = len(asked.events)
+    if asked.final:
+        twin.mailbox.until(lambda _: twin.final, took + 2.0)
+    ended, twin_ended = bool(asked.final), bool(twin.final)
+    for call in (asked, twin):
+        peer.cancel(call)
+    now = peer.patience.now()
+    return Subscriptions(asked, twin, last, theirs, meanwhile, ours, bool(enough), ended, twin_ended, now)
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """A call of which `question` was the last one, its twin, and the case if it fares otherwise.
+
+    Of a subscription both were cancelled, at `cancelled`, in seconds since the run began.
+    """
+
+    asked: Call
+    twin: Call
+    question: Exchange
+    case: str
+    cancelled: float | None = None
+
+    def repeated(self, race: float) -> bool:
+        """Whether something came for the one and not for the other that would have to come for neither."""
+        if self.cancelled is None:
+            mine, theirs = (sum(d.acknowledged for d in c.results) for c in (self.asked, self.twin))
+            return mine > max(1, theirs)
+        late = self.cancelled + race
+        mine, theirs = (sum(d.arrived > late for d in c.events) for c in (self.asked, self.twin))
+        return mine > 0 and theirs == 0
+
+
+def pairs(peer: Peer, code: str) -> list[Pair]:
+    """The pairs of a requirement so far, to add to."""
+    return peer.session.once(f"pairs {code}", list[Pair])
+
+
+def asked_unknown(peer: Peer) -> list[Exchange]:
+    """The last question about each unknown id that was asked about often, to add to."""
+    return peer.session.once("asked unknown", list[Exchange])
+
+
+def watch(peer: Peer, code: str) -> None:
+    """Judge what came for those that were asked about until now, at least so long after the last question."""
+    asked = [*(pair.question for pair in pairs(peer, code)), *_unknown(peer, code)]
+    if not asked:
+        return
+    with peer.part("long after the last question"):
+        last = max(question.ended for question in asked)
+        peer.patience.pace(max(0.0, last + LATE - peer.patience.now()))
+        for pair in pairs(peer, code):
+            came = (pair.asked.results if pair.cancelled is None else pair.asked.events)[-1:]
+            peer.expect(
+                not pair.repeated(peer.race),
+                "nothing more, as for a call that nobody asked about",
+                f"another delivery {came[-1].arrived - pair.question.ended if came else 0.0:.1f} s after the "
+                "last question",
+                pair.question,
+                *(delivery.exchange for delivery in came),
+                case=pair.case,
+            )
+        for question in _unknown(peer, code):
+            again = peer.post_status(question.request_body)
+            peer.expect(
+                not means_alive(again),
+                "`alive: false` however long ago one asked",
+                f"`alive: true` {again.started - question.ended:.1f} s after it was asked about often",
+                again,
+                question,
+                case="an unknown id, asked about much earlier",
+            )
+
+
+def _unknown(peer: Peer, code: str) -> list[Exchange]:
+    return asked_unknown(peer) if code == "TCS009" else []
+
+
+def much_later(code: str) -> Part:
+    """What questions may have caused meanwhile."""
+    return Part(lambda peer: watch(peer, code))
