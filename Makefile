@@ -12,7 +12,7 @@ TESTS = PYTEST_DISABLE_PLUGIN_AUTOLOAD=1 $(BIN)/pytest tests -p rap_conformance.
   -n $(JOBS) --dist loadgroup --no-loadscope-reorder
 
 .DEFAULT_GOAL := help
-.PHONY: help certify test lint deep mutants steady build check-wheel lock docs clean
+.PHONY: help certify test laws lint deep mutants steady build check-wheel lock docs clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' Makefile
@@ -24,12 +24,17 @@ certify: $(STAMP) ## Certify the embedded reference server; reports in reports/
 test: $(STAMP) ## Run this project's own tests, JOBS at a time
 	$(TESTS) $(ARGS)
 
+laws: $(STAMP) ## What holds for every requirement, scenario and mutant there is: seconds
+	$(BIN)/pytest tests/test_laws.py tests/test_laws_imports.py tests/test_catalogue.py tests/test_docs.py \
+	  tests/test_mutants.py tests/test_detection_power.py -q -m "not long and not deep" $(ARGS)
+
 lint: $(STAMP) ## Style, types, imports between rooms, dead code, generated files up to date, house rules
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache --no-logo
 	$(BIN)/python -m rap_conformance.docs --check
+	$(BIN)/python -m rap_conformance.detection.documents --check
 	$(BIN)/python -m rap_conformance.contract --check
 	$(BIN)/vulture
 	$(BIN)/python scripts/house_rules.py
@@ -60,6 +65,7 @@ lock: $(STAMP) ## Pin all dependencies anew in constraints.txt
 
 docs: $(STAMP) ## Write the generated documents and schemas anew
 	$(BIN)/python -m rap_conformance.docs
+	$(BIN)/python -m rap_conformance.detection.documents
 	$(BIN)/python -m rap_conformance.contract
 
 clean: ## Remove what can be made again (the environment stays)

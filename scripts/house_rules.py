@@ -19,7 +19,12 @@ MOST_LINES = 600
 MOST_LINES_OF_MODULES, MOST_LINES_OF_FUNCTIONS = 300, 60
 REASON = "Long because"
 WRITTEN_BY_HAND = {".py", ".jinja", ".sh", ".toml", ".mjs", ".js", ".md", ".css", ".yaml", ""}
-MAY_BE_LONG = {"docs/requirements.md", "CHANGELOG.md", "LICENSE"}  # generated, growing, not ours
+MAY_BE_LONG = {
+    "docs/requirements.md",
+    "docs/detection.md",
+    "CHANGELOG.md",
+    "LICENSE",
+}  # generated, growing, not ours
 OUTPUT = {".git", ".venv", "reports", "dist", "build", "__pycache__", "node_modules"}
 
 # The names are put together here, so that this file does not break its own rule.

@@ -1,4 +1,4 @@
-"""The catalogue and what is generated from it.
+"""The catalogue: what is in it, what is locked, and what a damaged one says.
 
 `python tests/test_catalogue.py` adds new entries to the snapshot; it never changes or removes one, because
 gates and baselines of other people name the codes.
@@ -13,10 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from rap_conformance import docs
 from rap_conformance.engine.catalogue import Catalogue, CatalogueError, load
 from rap_conformance.engine.requirement import Level, Requirement, Stage
-from rap_conformance.protocol.specification import CATALOGUE_VERSION, RAP, catalogue
+from rap_conformance.protocol.specification import RAP, catalogue
 
 ROOT = Path(__file__).resolve().parent.parent
 SNAPSHOT = Path(__file__).resolve().parent / "snapshots" / "catalogue.json"
@@ -57,10 +56,10 @@ def test_it_loads_in_the_order_of_codes() -> None:
     assert len(catalogue()) == len(codes)
 
 
-@pytest.mark.parametrize(("prefix", "last"), [("TCS", 37), ("DSC", 14)])
-def test_no_code_is_missing(prefix: str, last: int) -> None:
+@pytest.mark.parametrize("prefix", sorted({entry.code[:3] for entry in catalogue()}))
+def test_no_code_is_left_out(prefix: str) -> None:
     codes = [entry.code for entry in catalogue() if entry.code.startswith(prefix)]
-    assert codes == [f"{prefix}{number:03}" for number in range(1, last + 1)]
+    assert codes == [f"{prefix}{number:03}" for number in range(1, len(codes) + 1)]
 
 
 def test_codes_names_and_levels_are_locked() -> None:
@@ -83,15 +82,18 @@ def test_status_exists_at_the_revision_with_its_page_only() -> None:
 def test_what_may_harm_comes_late() -> None:
     late = {entry.code: entry.stage for entry in catalogue().select(["TCS*", "DSC*"])}
     late = {code: stage for code, stage in late.items() if stage is not Stage.HARMLESS}
-    assert late == {
-        "DSC013": Stage.RESTART,
-        "TCS013": Stage.DEADLY,
-        "TCS014": Stage.DEADLY,
-        "TCS015": Stage.DEADLY,
-        "TCS016": Stage.RESTART,
-        "TCS019": Stage.FLOOD,
-        "TCS033": Stage.DEADLY,
-    }
+    assert (
+        late.items()
+        >= {
+            "DSC013": Stage.RESTART,
+            "TCS013": Stage.DEADLY,
+            "TCS014": Stage.DEADLY,
+            "TCS015": Stage.DEADLY,
+            "TCS016": Stage.RESTART,
+            "TCS019": Stage.FLOOD,
+            "TCS033": Stage.DEADLY,
+        }.items()
+    )
 
 
 def every_entry() -> list[Requirement]:
@@ -232,103 +234,6 @@ def test_the_digest_follows_every_statement(tmp_path: Path) -> None:
     whole = catalogue()
     changed = [replace(whole.requirements[-1], statement="Another."), *whole.requirements[:-1]]
     assert Catalogue(tuple(sorted(changed, key=lambda entry: entry.code)), RAP).digest != whole.digest
-
-
-# --- documentation -----------------------------------------------------------------------------------------
-
-
-def test_the_documentation_is_not_stale() -> None:
-    files = docs.generated(ROOT, catalogue())
-    assert ROOT / "docs" / "requirements.md" in files
-    assert docs.stale(files) == [], "run python -m rap_conformance.docs"
-
-
-def test_the_page_has_a_row_and_a_section_for_each_entry() -> None:
-    page = docs.requirements_page(catalogue())
-    for entry in catalogue():
-        assert page.count(f"\n### {entry.code} {entry.name}\n") == 1
-        assert page.count(f"\n| [{entry.code}](#{entry.code.lower()}-{entry.name}) | ") == 1
-        assert entry.url in page
-
-
-def test_each_row_has_as_many_cells_as_its_head() -> None:
-    for line in docs.requirements_page(catalogue()).splitlines():
-        if line.startswith("| ["):
-            assert len(re.findall(r"(?<!\\)\|", line)) == 6, line
-
-
-def test_the_page_explains_derived_levels_and_unjudged_entries() -> None:
-    (entry,) = catalogue().select(["TCS005"])
-    assert "**MUST, derived**" in docs.section(entry)
-    assert "Not judged" not in docs.section(entry)
-    assert "no scenario" in docs.section(replace(entry, planned=True))
-    assert "nobody outside" in docs.section(replace(entry, unseen="nobody outside can see it"))
-    assert "planned" not in docs.counts(Catalogue((entry,), RAP))
-    assert "; 1 of them planned and not judged yet" in docs.counts(
-        Catalogue((replace(entry, planned=True),), RAP)
-    )
-    assert "| Tool call status | `XYZ` | 1 | 1 | 0 | 0 | 1 |" in docs.counts(
-        Catalogue((replace(entry, code="XYZ001"),), RAP)
-    )
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("a | b", r"a \| b"),
-        ("`a | b`", "<code>a &#124; b</code>"),
-        ("<b> & *x* _y_ [z](u) ~q~ $1", r"\<b\> \& \*x\* \_y\_ \[z\](u) \~q\~ \$1"),
-        ("`tool_call_id` and a ` alone", r"`tool_call_id` and a \` alone"),
-        ("two\n\nlines", "two lines"),
-        ("back\\slash", r"back\\slash"),
-        (r"`a\|b`", r"<code>a\\&#124;b</code>"),
-    ],
-)
-def test_cells_cannot_break_the_table(text: str, expected: str) -> None:
-    assert docs.cell(text) == expected
-
-
-def test_notes_become_links() -> None:
-    assert docs.with_notes("so (notes N1, N12 and N3), note N5") == (
-        "so (notes [N1](spec-notes.md#n1), [N12](spec-notes.md#n12) and [N3](spec-notes.md#n3)), "
-        "note [N5](spec-notes.md#n5)"
-    )
-    assert docs.with_notes("N1 alone, denote N2") == "N1 alone, denote N2"
-
-
-def test_the_readme_gets_its_counts_between_the_markers_only() -> None:
-    readme = f"before\n{docs.OPEN}\nold\n{docs.CLOSE}\nafter {docs.CLOSE}\n"
-    new = docs.with_counts(readme, catalogue())
-    assert new.startswith(
-        f"before\n{docs.OPEN}\nCatalogue {CATALOGUE_VERSION}: {len(catalogue())} requirements"
-    )
-    assert new.endswith(f"|\n{docs.CLOSE}\nafter {docs.CLOSE}\n")
-    assert "old" not in new
-    assert docs.with_counts(new, catalogue()) == new
-    for text in ("no markers", docs.OPEN, f"{docs.CLOSE} {docs.OPEN}"):
-        assert docs.with_counts(text, catalogue()) == text
-
-
-def test_check_writes_nothing_and_names_each_stale_file(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    readme = tmp_path / "README.md"
-    readme.write_text(f"{docs.OPEN}{docs.CLOSE}", "utf-8")
-    assert docs.main(["--check"], tmp_path) == 1
-    lines = capsys.readouterr().out.splitlines()
-    assert [line.split()[0] for line in lines] == ["docs/requirements.md", "README.md"]
-    assert readme.read_text("utf-8") == f"{docs.OPEN}{docs.CLOSE}"
-    assert not (tmp_path / "docs").exists()
-
-    assert docs.main([], tmp_path) == 0
-    assert (tmp_path / "docs" / "requirements.md").exists()
-    capsys.readouterr()
-    assert docs.main(["--check"], tmp_path) == 0
-    assert docs.main([], tmp_path) == 0
-    assert capsys.readouterr().out == ""
-
-    assert docs.main(["--chek"], tmp_path) == 4
-    assert "--chek" in capsys.readouterr().err
 
 
 if __name__ == "__main__":

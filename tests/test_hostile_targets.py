@@ -196,3 +196,19 @@ def test_an_endpoint_on_another_origin_gets_no_credentials(tmp_path: Path) -> No
     assert "very-secret-token" not in outcome.out + outcome.err
     for name in ("report.json", "report.html", "junit.xml"):
         assert "very-secret-token" not in (tmp_path / "reports" / name).read_text("utf-8")
+
+
+def test_proxies_of_the_environment_are_ignored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[bytes] = []
+
+    def proxy(connection: socket.socket) -> None:
+        asked.append(read_request(connection))
+
+    with listening(close_mid_body) as url, listening(proxy) as elsewhere:
+        for name in ("http_proxy", "https_proxy", "all_proxy", "no_proxy"):
+            value = "" if name == "no_proxy" else elsewhere
+            monkeypatch.setenv(name, value)
+            monkeypatch.setenv(name.upper(), value)
+        outcome = run(tmp_path, "check", "--server-url", url, "--requirement", "DSC001")
+    assert outcome.verdicts() == {"DSC001": "fail"}, "the control: the target itself was asked"
+    assert asked == []

@@ -129,8 +129,7 @@ def choose(
     for glob in names:
         if not fnmatch.filter([s.name for s in known], glob):
             raise LookupError(
-                f"there is no mutant {glob!r} of a {' or '.join(roles)}; docs/detection.md and "
-                "fixtures/runtimes/mutants have them"
+                f"there is no mutant {glob!r} of a {' or '.join(roles)}; docs/detection.md has them"
             )
     for glob in touching:
         found = {s.name for s in known if fnmatch.filter(s.expected, glob)}
@@ -169,11 +168,6 @@ def main(given: Sequence[str] | None = None) -> int:
         return 4
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     inexact = certify(chosen, seed, max(1, options.jobs), lambda line: print(line, flush=True))
-    if options.write_docs and not inexact and {s.name for s in subjects()} <= {s.name for s in chosen}:
-        from rap_conformance.cli import import_mutants
-        from rap_conformance.detection.documents import write
-
-        write(import_mutants())
     return 1 if inexact else 0
 
 
@@ -189,7 +183,6 @@ def _parser() -> argparse.ArgumentParser:
     add("--at-most", type=int, metavar="N", help="no more than so many, picked by the seed")
     add("--seed", type=int, default=None, help="repeat a run's generated examples and choice")
     add("--jobs", type=int, default=3, help="runs at a time (they mostly wait)")
-    add("--write-docs", action="store_true", help="write docs/detection.md if all of a server's are exact")
     return parser
 
 

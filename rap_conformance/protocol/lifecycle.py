@@ -1,7 +1,7 @@
 """A call's states as a table, and the judge that reads what was seen of a call against it. No I/O.
 
 Serves "Tool Call Status Check", section "Query Semantics", with "Tool Cancellation",
-"Thread Closure" and "Subscription Events". docs/architecture.md draws the table.
+"Thread Closure" and "Subscription Events". docs/architecture.md shows the table, made from it.
 """
 
 from __future__ import annotations
@@ -70,13 +70,20 @@ TRANSITIONS: dict[tuple[State, Event], State] = {
 ANSWERS: dict[State, frozenset[bool]] = {
     State.UNKNOWN: frozenset({False}),
     State.PENDING: frozenset({True}),
-    State.DELIVERING: frozenset({True, False}),  # the server may give up; if it goes on, `false` was a lie
+    State.DELIVERING: frozenset({True, False}),
     State.SUBSCRIBED: frozenset({True}),
-    State.CANCELLED: frozenset({True, False}),  # a cancellation may be ignored
-    State.INTERRUPTED: frozenset({True, False}),  # lost or kept, but then truthfully
+    State.CANCELLED: frozenset({True, False}),
+    State.INTERRUPTED: frozenset({True, False}),
     State.ENDED: frozenset({False}),
 }
 """What a status check may say in each state, edges aside (timing.arrival_slack, timing.grace)."""
+
+REASONS: dict[State, str] = {
+    State.DELIVERING: "the server may give up; if it goes on, `false` was a lie",
+    State.CANCELLED: "a cancellation may be ignored, but truthfully",
+    State.INTERRUPTED: "lost or kept, but then truthfully",
+}
+"""Why both answers are right, where they are."""
 
 CODES: dict[State, str] = {
     State.UNKNOWN: "TCS004",

@@ -1,24 +1,15 @@
-"""Generates what the documentation says about the catalogue: `python -m rap_conformance.docs [--check]`.
-
-Writes docs/requirements.md, and the block between `<!-- counts -->` and `<!-- /counts -->` in README.md if it
-has one. With `--check` nothing is written: one line names each stale file, exit 1 if there is any. Everything
-but `main` and `generated` is a pure function of the catalogue.
-"""
+"""docs/requirements.md, and the catalogue in figures for README.md. Pure functions of the catalogue."""
 
 from __future__ import annotations
 
 import re
-import sys
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from pathlib import Path
+from collections.abc import Iterable
 
-from rap_conformance.engine.catalogue import Catalogue, CatalogueError
+from rap_conformance.engine.catalogue import Catalogue
 from rap_conformance.engine.requirement import Area, Level, Requirement
-from rap_conformance.places import PACKAGE, in_checkout
-from rap_conformance.protocol.specification import CATALOGUE_VERSION, NEEDS, catalogue
+from rap_conformance.protocol.specification import CATALOGUE_VERSION, NEEDS
 
-OPEN, CLOSE = "<!-- counts -->", "<!-- /counts -->"
 _SPECIAL = re.compile(r"[\\*_\[\]<>|&~$`#]")
 _CODE_SPAN = re.compile(r"(`[^`]+`)")
 _NOTES = re.compile(r"\bnotes? N\d+(?:(?:, | and )N\d+)*")
@@ -148,57 +139,3 @@ def requirements_page(found: Catalogue) -> str:
         parts.append(head + "\n".join(_row(requirement) for requirement in members))
         parts.extend(section(requirement).rstrip("\n") for requirement in members)
     return "\n\n".join(parts) + "\n"
-
-
-def with_counts(readme: str, found: Catalogue) -> str:
-    """The README with its block of counts replaced; unchanged where the two markers are not in order."""
-    before, opened, rest = readme.partition(OPEN)
-    _, closed, after = rest.partition(CLOSE)
-    if not opened or not closed:
-        return readme
-    return f"{before}{OPEN}\n{counts(found)}\n{CLOSE}{after}"
-
-
-def generated(root: Path, found: Catalogue) -> dict[Path, str]:
-    """What each generated file under the repository's root should hold. Reads README.md, writes nothing."""
-    files = {root / "docs" / "requirements.md": requirements_page(found)}
-    readme = root / "README.md"
-    if readme.exists():
-        files[readme] = with_counts(readme.read_text("utf-8"), found)
-    return files
-
-
-def stale(files: dict[Path, str]) -> list[Path]:
-    """Those files that are missing or differ from what they should hold."""
-    return [path for path, text in files.items() if not path.exists() or path.read_text("utf-8") != text]
-
-
-def main(arguments: Sequence[str] | None = None, root: Path | None = None) -> int:
-    """Generate, or with `--check` compare. Returns the exit status: 0, 1 stale, 4 bad input."""
-    given = list(sys.argv[1:] if arguments is None else arguments)
-    if given not in ([], ["--check"]):
-        sys.stderr.write(f"usage: python -m rap_conformance.docs [--check], got {given}\n")
-        return 4
-    if root is None and not in_checkout():
-        sys.stderr.write("rap_conformance.docs works in a checkout of the repository only\n")
-        return 4
-    base = PACKAGE.parent if root is None else root
-    try:
-        files = generated(base, catalogue())
-    except CatalogueError as error:
-        sys.stderr.write(f"{error}\n")
-        return 4
-    old = stale(files)
-    for path in old:
-        name = path.relative_to(base).as_posix()
-        if given:
-            sys.stdout.write(f"{name} is stale: run python -m rap_conformance.docs\n")
-        else:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(files[path], "utf-8", newline="\n")
-            sys.stdout.write(f"{name} written\n")
-    return 1 if given and old else 0
-
-
-if __name__ == "__main__":
-    raise SystemExit(main())
