@@ -5,19 +5,8 @@ from __future__ import annotations
 import pytest
 
 from rap_conformance.engine.evidence import Exchange
-from rap_conformance.protocol.lifecycle import (
-    ANSWERS,
-    CODES,
-    TRANSITIONS,
-    Edges,
-    Event,
-    Seen,
-    State,
-    executed,
-    judge,
-    lacking,
-    walk,
-)
+from rap_conformance.protocol.life_seen import Edges, Seen, executed, judge, lacking, walk
+from rap_conformance.protocol.lifecycle import ANSWERS, CODES, TRANSITIONS, Event, State
 
 EDGES = Edges(slack=0.2, grace=2.0, race=1.0, under_way=0.6)
 NOTHING = Exchange("POST", "http://127.0.0.1/x", (), b"", 200, (), b"", 0.0, 0.0)

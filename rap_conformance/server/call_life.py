@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING
 from rap_conformance.engine.requirement import Level
 from rap_conformance.engine.scenario import NotApplicable, Trouble, Untested, Violation
 from rap_conformance.network.receiver import OK, Answer, Delivery
-from rap_conformance.protocol import lifecycle
-from rap_conformance.protocol.lifecycle import CODES, Break, Edges, Event, Seen, State
+from rap_conformance.protocol import life_seen, lifecycle
+from rap_conformance.protocol.life_seen import Break, Edges, Seen
+from rap_conformance.protocol.lifecycle import CODES, Event, State
 from rap_conformance.protocol.messages import fresh
 from rap_conformance.protocol.reading import means_alive
 from rap_conformance.server.asking import under_way
@@ -70,7 +71,7 @@ class Lived:
 
     def shows(self, code: str) -> bool:
         """Whether the call was asked about in a state in which a wrong answer breaks that requirement."""
-        asked = {state for state, event in lifecycle.executed(self.seen) if event is Event.ASK}
+        asked = {state for state, event in life_seen.executed(self.seen) if event is Event.ASK}
         return code in {CODES[state] for state in asked} or (code == "TCS026" and State.ENDED in asked)
 
 
@@ -223,11 +224,11 @@ def run(peer: Peer) -> Lives:
     telling: Counter[str] = Counter()
     breaks: dict[tuple[str, str], tuple[Break, Lived]] = {}
     for one in lived:
-        counts += lifecycle.executed(one.seen)
-        telling += lifecycle.telling(one.seen, edges)
-        if (found := lifecycle.judge(one.seen, edges)) and (found.code, found.case) not in breaks:
+        counts += life_seen.executed(one.seen)
+        telling += life_seen.telling(one.seen, edges)
+        if (found := life_seen.judge(one.seen, edges)) and (found.code, found.case) not in breaks:
             breaks[found.code, found.case] = shorter(peer, found, one, edges)
-    lacking = tuple(lifecycle.lacking(counts, least, lifecycle.TRANSITIONS.keys() - lifecycle.RESTARTS))
+    lacking = tuple(life_seen.lacking(counts, least, lifecycle.TRANSITIONS.keys() - lifecycle.RESTARTS))
     return Lives(tuple(breaks.values()), counts, lacking, tuple(lived), telling)
 
 
@@ -255,7 +256,7 @@ def shorter(peer: Peer, found: Break, lived: Lived, edges: Edges) -> tuple[Break
             if peer.patience.now() > end:
                 break
             again = live(peer, candidate)
-            broken = lifecycle.judge(again.seen, edges)
+            broken = life_seen.judge(again.seen, edges)
             if broken is not None and (broken.code, broken.case) == (found.code, found.case):
                 best, smaller = (broken, again), True
                 break

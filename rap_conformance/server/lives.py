@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from rap_conformance.engine.requirement import Stage
 from rap_conformance.engine.scenario import Part, Untested
-from rap_conformance.protocol import lifecycle
-from rap_conformance.protocol.lifecycle import Break, Event
+from rap_conformance.protocol import life_seen
+from rap_conformance.protocol.life_seen import Break
+from rap_conformance.protocol.lifecycle import Event
 from rap_conformance.server import call_life
 from rap_conformance.server.call_life import Lived, Lives
 from rap_conformance.server.controls import need_answer
@@ -94,7 +95,7 @@ def afterwards(peer: Peer, lives: Lives) -> tuple[list[tuple[Break, Lived]], int
     found: dict[tuple[str, str, bool], tuple[Break, Lived]] = {}
     for one in silent:
         seen = call_life.in_order(one.call, [each for each in one.seen if each.event in call_life.OURS])
-        broken = lifecycle.judge(seen, edges)
+        broken = life_seen.judge(seen, edges)
         if broken is not None and broken.code == "TCS025":
             found.setdefault(
                 (broken.code, broken.case, broken.advice), (broken, Lived(one.life, one.call, seen))

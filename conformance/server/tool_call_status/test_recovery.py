@@ -18,8 +18,9 @@ from rap_conformance.engine.requirement import Level
 from rap_conformance.engine.scenario import NotApplicable, Untested, scenario
 from rap_conformance.network.pace import NoAnswer
 from rap_conformance.network.receiver import Delivery
-from rap_conformance.protocol import lifecycle
-from rap_conformance.protocol.lifecycle import Event, Seen, State
+from rap_conformance.protocol import life_seen, lifecycle
+from rap_conformance.protocol.life_seen import Seen
+from rap_conformance.protocol.lifecycle import Event, State
 from rap_conformance.protocol.reading import means_alive
 from rap_conformance.server import call_life
 from rap_conformance.server.call import Call
@@ -123,9 +124,9 @@ def count_restarts(peer: Peer, told: list[tuple[Call, Exchange]], restarted: flo
             Seen(Event.RESTART, restarted, restarted, answer),
             Seen(Event.ASK, answer.started, answer.ended, answer, means_alive(answer)),
         ]
-        counts += lifecycle.executed(call_life.in_order(call, seen))
+        counts += life_seen.executed(call_life.in_order(call, seen))
     peer.note(f"{len(told)} calls lived through a crash; transitions taken: {call_life.told(counts)}")
-    if lacking := list(lifecycle.lacking(counts, least, lifecycle.RESTARTS)):
+    if lacking := list(life_seen.lacking(counts, least, lifecycle.RESTARTS)):
         peer.note(f"transitions taken too seldom: {'; '.join(lacking)}")
 
 
