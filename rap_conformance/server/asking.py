@@ -6,6 +6,7 @@ Specification: "Tool Call Status Check", section "Query Semantics"; "Subscriptio
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from itertools import chain, islice
 from typing import Any
 
@@ -195,14 +196,16 @@ def _begin(peer: Peer, call: Call) -> None:
 def _ask(
     peer: Peer, call: Call, waiting: Iterator[Question], over: Callable[[Call], object]
 ) -> tuple[list[tuple[Question, Exchange]], bool]:
-    """Ask until that is over; gives what was asked, and whether no question is left."""
+    """Ask until that is over, several at once where answers are late; gives what was asked, and whether
+    no question is left."""
     asked: list[tuple[Question, Exchange]] = []
-    events = -1
-    for question in waiting:
+    tempo, events = peer.session.tempo, -1
+    while some := list(islice(waiting, tempo.sides)):
         if _subscribing(call) and len(call.events) > events:
             events = len(call.events)
             peer.session.fire()
-        asked.append((question, question[1](call)))
+        answers = tempo.at_once([partial(ask, call) for _, ask in some])
+        asked += zip(some, answers, strict=True)
         if over(call):
             return asked, False
     return asked, True

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Literal
 
 from rap_conformance.engine.evidence import Exchange, Failure
@@ -18,6 +19,7 @@ from rap_conformance.protocol.messages import encode, fresh, query
 from rap_conformance.protocol.reading import lenient_json
 from rap_conformance.server.asking import Labelled, while_live
 from rap_conformance.server.peer import Peer
+from rap_conformance.server.tempo import batched
 
 Check = Callable[[Exchange], tuple[str, str] | None]
 """Looks at one exchange; gives what was expected and what was there instead, or None if all is well."""
@@ -55,15 +57,17 @@ def _ordinary(peer: Peer) -> Asked:
     options = peer.session.common
     queries = [("an unknown id", query(fresh(), fresh("thread")))]
     queries += [(f"an unknown id {title}", query(each, fresh("thread"))) for title, each in shaped()]
-    queries += [(GENERATED, body) for body in ordinary_queries(options.examples, options.seed)]
+    queries += [(GENERATED, body) for body in ordinary_queries(peer.session.examples, options.seed)]
     asked = Asked(left_out=len(queries))
-    for case, body in queries:
-        asked.answers.append((case, peer.post_status(encode(body))))
-        asked.left_out -= 1
+    tempo = peer.session.tempo
+    for some in batched(queries, tempo.sides):
+        answers = tempo.at_once([partial(peer.post_status, encode(body)) for _, body in some])
+        asked.answers += [(case, exchange) for (case, _), exchange in zip(some, answers, strict=True)]
+        asked.left_out -= len(some)
         if sum(exchange.failure is Failure.TIMEOUT for _, exchange in asked.answers) >= MOST_SILENT:
             break
     if not options.gentle:
-        peer.session.pool.submit(_prepare, options.examples, options.seed)
+        peer.session.pool.submit(_prepare, peer.session.examples, options.seed)
     return asked
 
 

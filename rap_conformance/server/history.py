@@ -18,6 +18,7 @@ class History:
         self._last: Exchange | None = None
         self._silences = 0
         self._latencies: list[float] = []
+        self._elapsed: list[float] = []
         self._provoked: list[Exchange] = []
         self._broken: set[str] = set()
 
@@ -31,6 +32,8 @@ class History:
         with self._lock:
             self._last = exchange
             self._silences = self._silences + 1 if exchange.failure is Failure.TIMEOUT else 0
+            if exchange.failure is None:
+                self._elapsed.append(exchange.elapsed)
             if of_status and exchange.failure is None:
                 self._latencies.append(exchange.elapsed)
 
@@ -39,6 +42,12 @@ class History:
         """How many requests in a row were left without an answer."""
         with self._lock:
             return self._silences
+
+    @property
+    def elapsed(self) -> tuple[float, ...]:
+        """How long each answer took, in seconds."""
+        with self._lock:
+            return tuple(self._elapsed)
 
     @property
     def latencies(self) -> tuple[float, ...]:

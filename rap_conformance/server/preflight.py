@@ -23,6 +23,7 @@ from rap_conformance.server.facts import parse_manifest
 from rap_conformance.server.peer import Peer
 from rap_conformance.server.rehearsal import rehearse, survive
 from rap_conformance.server.session import ServerSession
+from rap_conformance.server.tempo import Tempo
 
 MANIFEST_CAP = 32 << 20
 """Bytes of a manifest that are read."""
@@ -56,6 +57,7 @@ def preflight(session: ServerSession, peer: Peer) -> None:
     except NoAnswer as trouble:
         facts = session.facts
         facts.status = Presence(State.ERROR, str(trouble))
+    _tempo(session)
     rehearse(session, peer)
     _credentials(session)
 
@@ -152,6 +154,13 @@ def _status(session: ServerSession, peer: Peer) -> None:
     facts.status = inquiry.shown()
     if facts.status.state is not State.PRESENT:
         _at_root(peer, body)
+
+
+def _tempo(session: ServerSession) -> None:
+    """How late answers are; the first one may have come from a server that was not awake yet."""
+    session.tempo = Tempo(session.history.elapsed)
+    if said := session.tempo.said(session.common.examples):
+        session.notes.append(said)
 
 
 def _at_root(peer: Peer, body: bytes) -> None:

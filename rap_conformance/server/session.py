@@ -6,13 +6,14 @@ import contextlib
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
 from typing import Any, TypeVar, cast
 
 from rap_conformance.engine.evidence import Exchange, Failure, Verdict
 from rap_conformance.engine.inputs import ConfigError
 from rap_conformance.engine.options import Options
 from rap_conformance.engine.run import Target
-from rap_conformance.engine.scenario import NotApplicable, PeerDied, Trouble, Untested
+from rap_conformance.engine.scenario import Halted, NotApplicable, PeerDied, Trouble, Untested
 from rap_conformance.engine.session import Account, Lack
 from rap_conformance.network.credentials import Credentials
 from rap_conformance.network.patience import Patience
@@ -29,6 +30,7 @@ from rap_conformance.server.endpoints import Inquiry
 from rap_conformance.server.facts import Facts
 from rap_conformance.server.history import History
 from rap_conformance.server.options import ServerOptions
+from rap_conformance.server.tempo import Tempo
 from rap_conformance.server.tools import Tools
 
 T = TypeVar("T")
@@ -51,6 +53,7 @@ class ServerSession:
         self.redactor = Redactor()
         self.facts = Facts()
         self.history = History()
+        self.tempo = Tempo()
         self.calls: list[Call] = []
         self.causes: list[str] = []
         self.notes: list[str] = []
@@ -286,6 +289,11 @@ class ServerSession:
         self.dead = self.dead or f"the server could not be started again: {why}"
         return Trouble(self.dead)
 
+    @property
+    def examples(self) -> int:
+        """Generated examples for each generated requirement that there is time for."""
+        return self.tempo.examples(self.common.examples)
+
     def once(self, key: str, make: Callable[[], T]) -> T:
         """The value of `make()`, computed once a run; an exception counts as not computed."""
         with self._once_lock:
@@ -346,19 +354,24 @@ class ServerSession:
     def clean_up(self) -> None:
         """Cancel every call that may still run and close every thread of ours; never raises."""
         self.probe.patience = Patience(_CLEANING)
+        if self.dead or not self.calls or not self.answers():
+            return
         threads: dict[str, Credentials | None] = {}
-        if not self.dead and self.calls and self.answers():
-            with contextlib.suppress(Exception):
-                for call in self.calls:
-                    who = self.other if call.other else None
-                    threads.setdefault(call.thread, who)
-                    over = call.final if call.kind in {"subscription", "final"} else call.result
-                    if not over and not call.cancelled:
-                        with contextlib.suppress(Trouble):
-                            self.notify("cancel_tool_call", query(call.id, call.thread), who)
-                for thread, who in threads.items():
-                    with contextlib.suppress(Trouble):
-                        self.notify("close_thread", closure(thread), who)
+        ends: list[Callable[[], object]] = []
+        for call in self.calls:
+            who = self.other if call.other else None
+            threads.setdefault(call.thread, who)
+            over = call.final if call.kind in {"subscription", "final"} else call.result
+            if not over and not call.cancelled:
+                ends.append(partial(self._end, "cancel_tool_call", query(call.id, call.thread), who))
+        ends += [partial(self._end, "close_thread", closure(thread), who) for thread, who in threads.items()]
+        self.tempo.at_once(ends)
+
+    def _end(self, path: str, body: dict[str, Any], who: Credentials | None) -> None:
+        """Send a notification as long as there is time for it; never raises."""
+        if not self.probe.patience.time_is_up:
+            with contextlib.suppress(Trouble, Halted):
+                self.notify(path, body, who)
 
     def close(self) -> None:
         """Leave the server as it was found and stop what was started; safe to call twice."""

@@ -10,7 +10,7 @@ from statistics import median
 from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
 T = TypeVar("T")
 AT_EASE = 0.05
@@ -21,6 +21,12 @@ MOST_SIDES = 16
 """Requests that are under way at once where answers are late."""
 LEAST = 5
 """Generated examples that are tried however late answers are."""
+
+
+def batched(items: Sequence[T], size: int) -> Iterator[Sequence[T]]:
+    """The items in their order, `size` at a time."""
+    for start in range(0, len(items), size):
+        yield items[start : start + size]
 
 
 class Tempo:
