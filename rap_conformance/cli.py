@@ -137,7 +137,7 @@ def _default_config() -> str | None:
 def _names_target(config: str | None) -> bool:
     if config is None:
         return False
-    from rap_conformance.server.config import load_file
+    from rap_conformance.server.config_file import load_file
 
     server = load_file(Path(config)).server
     return server.url is not None or server.command is not None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ssl
 from collections.abc import Callable
 from dataclasses import dataclass
 from urllib.parse import urlsplit
@@ -14,13 +15,21 @@ Signer = Callable[[str, str, bytes], Headers]
 
 @dataclass(frozen=True, slots=True)
 class Credentials:
-    """What identifies us: fixed headers, or a signer that makes them for each request."""
+    """What identifies us: fixed headers, a signer that makes them for each request, a client certificate.
+
+    `certificate` is a TLS context that presents one.
+    """
 
     headers: Headers = ()
     signer: Signer | None = None
+    certificate: ssl.SSLContext | None = None
 
     def __bool__(self) -> bool:
-        return bool(self.headers or self.signer)
+        return bool(self.headers or self.signer or self.certificate)
+
+    def made(self, method: str, url: str, body: bytes) -> Headers:
+        """The headers for one request."""
+        return (*self.headers, *(self.signer(method, url, body) if self.signer else ()))
 
 
 NOBODY = Credentials()
