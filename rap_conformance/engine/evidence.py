@@ -46,7 +46,7 @@ class Exchange:
 
     Secrets are already redacted. `status` is None when there was no answer;
     `failure` then says why. Times are seconds since the run began. `inbound`: the peer
-    sent the request and the suite answered.
+    sent the request and the suite answered. `betrays` says which of our own secrets the answer held.
     """
 
     method: str
@@ -62,6 +62,7 @@ class Exchange:
     detail: str = ""
     truncated: bool = False
     inbound: bool = False
+    betrays: str = ""
 
     @property
     def elapsed(self) -> float:

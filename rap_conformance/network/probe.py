@@ -11,7 +11,7 @@ from __future__ import annotations
 import ssl
 import threading
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 import httpx
@@ -19,34 +19,42 @@ import httpx
 from rap_conformance import __version__
 from rap_conformance.engine.evidence import Exchange, Failure, Headers
 from rap_conformance.network import raw
-from rap_conformance.network.answers import classify, decoded, slowed_down
+from rap_conformance.network.answers import classify, slowed_down
 from rap_conformance.network.credentials import NOBODY, Credentials, origin
 from rap_conformance.network.pace import HASTY, MOST_PATIENCE, PATIENT, Referee, slowly
 from rap_conformance.network.patience import Patience, Queue
+from rap_conformance.network.recording import Answer, Question, recorded
 from rap_conformance.network.redaction import Redactor
 from rap_conformance.network.transport import Transport, deadline
+from rap_conformance.protocol.messages import JSON
 
 USER_AGENT = f"rap-conformance/{__version__}"
+_ALWAYS: Headers = (
+    ("User-Agent", USER_AGENT),
+    ("Accept", "application/json"),
+    ("Accept-Encoding", "identity"),
+)
 BODY_CAP = 1 << 20
 """Bytes of an answer that are read, unless more is asked for; a longer one is cut and marked as truncated."""
-_RECORDED = 64 * 1024
-"""Bytes of a request's body that are kept."""
 
 
-@dataclass(slots=True)
-class _Answer:
-    """As much of an answer as has come."""
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """One of several requests on one connection; `credentials` as for `Probe.send`."""
 
-    status: int | None = None
-    headers: Headers = ()
-    body: bytearray = field(default_factory=bytearray)
+    body: bytes
+    credentials: Credentials | None = None
+    chunked: bool = False
 
 
 class Probe:
     """Makes exchanges with one server; safe to use from many threads.
 
     `timeout` is the deadline of one exchange in seconds, `origins` where
-    credentials may go, `record` is called with every finished exchange.
+    credentials may go, `headers` go with every request. `context` is how TLS
+    is spoken by whoever presents no client certificate.
+    Whoever is not us shares no connection with us, and has each one for one
+    request: what is left in it, or kept with it, must not meet the next.
     """
 
     def __init__(
@@ -58,14 +66,16 @@ class Probe:
         credentials: Credentials = NOBODY,
         origins: Iterable[str] = (),
         context: ssl.SSLContext | None = None,
+        headers: Headers = (),
     ) -> None:
         self.patience = patience
         self.redactor = redactor
         self.timeout = timeout
         self.credentials = credentials
         self.context = context
+        self.headers = headers
         self._origins = {origin(url) for url in origins}
-        self._client = httpx.Client(transport=Transport(context), trust_env=False, timeout=timeout)
+        self._clients: dict[tuple[ssl.SSLContext | None, bool], httpx.Client] = {}
         self._count = 0
         self._lock = threading.Lock()
         self._queues: dict[tuple[str, bool], Queue] = {}
@@ -80,7 +90,8 @@ class Probe:
 
     def close(self) -> None:
         """Close every connection."""
-        self._client.close()
+        for client in self._clients.values():
+            client.close()
 
     def trusts(self, url: str) -> bool:
         """Whether credentials may be sent to this URL's origin."""
@@ -135,34 +146,45 @@ class Probe:
 
     def unfinished(self, url: str, start: bytes, *, announced: int, within: float) -> Exchange:
         """A POST whose body stops short of the announced length, abandoned after `within` seconds."""
-        parts = urlsplit(url)
-        lines = [
-            f"POST {parts.path or '/'} HTTP/1.1",
-            f"Host: {parts.netloc}",
-            f"Content-Length: {announced}",
-        ]
-        headers: Headers = (("Content-Type", "application/json"), ("User-Agent", USER_AGENT))
-        signed = self._sign("POST", url, start, None)
-        lines += [f"{name}: {value}" for name, value in (*headers, *signed)]
+        headers = self._headers("POST", url, start, JSON, None)
         began = self.patience.now()
         with self._lock:
             self._count += 1
-        said = "\r\n".join([*lines, "", ""]).encode("utf-8", "surrogateescape") + start
-        answer, failure = raw.begin(parts, said, self.timeout, within, self.context)
-        status = int(answer[9:12]) if answer[:5] == b"HTTP/" and answer[9:12].isdigit() else None
-        return Exchange(
-            method="POST",
-            url=self.redactor.text(url),
-            request_headers=self.redactor.headers((*headers, *signed)),
-            request_body=self.redactor.data(start),
+        said = raw.head("POST", url, (*headers, ("Content-Length", str(announced)))) + start
+        context = self._context(url, None)
+        received, failure = raw.begin(urlsplit(url), said, self.timeout, within, context)
+        status = int(received[9:12]) if received[:5] == b"HTTP/" and received[9:12].isdigit() else None
+        answer = Answer(
             status=status,
-            response_headers=(),
-            response_body=self.redactor.data(answer.partition(b"\r\n\r\n")[2]),
-            started=began,
-            ended=self.patience.now(),
+            body=bytearray(received.partition(b"\r\n\r\n")[2]),
             failure=failure if status is None else None,
             detail=f"the body stopped after {len(start)} of {announced} bytes",
         )
+        span = began, self.patience.now()
+        return recorded(self.redactor, Question("POST", url, headers, start), answer, span, BODY_CAP)
+
+    def in_one_connection(self, url: str, asked: Sequence[Asked]) -> list[Exchange]:
+        """POSTs on one connection, each after the answer to the one before; ends where the server hangs up.
+
+        The connection is ours: where a client certificate identifies us, it is presented.
+        """
+        exchanges: list[Exchange] = []
+        with raw.Conversation(urlsplit(url), self.timeout, self._context(url, None)) as conversation:
+            for each in asked:
+                how = (*JSON, ("Transfer-Encoding", "chunked")) if each.chunked else JSON
+                headers = self._headers("POST", url, each.body, how, each.credentials)
+                began = self.patience.now()
+                with self._lock:
+                    self._count += 1
+                answer = conversation.ask("POST", url, headers, each.body, chunked=each.chunked)
+                if exchanges and answer.failure in {Failure.RESET, Failure.CUT_SHORT, Failure.TLS}:
+                    break
+                span = began, self.patience.now()
+                question = Question("POST", url, headers, each.body)
+                exchanges.append(recorded(self.redactor, question, answer, span, BODY_CAP))
+                if not conversation.open:
+                    break
+        return exchanges
 
     def _once(
         self,
@@ -176,102 +198,96 @@ class Probe:
         cap: int,
     ) -> Exchange:
         whole = body if isinstance(body, bytes) else b""
-        sent = [("User-Agent", USER_AGENT), ("Accept", "application/json"), ("Accept-Encoding", "identity")]
-        sent = [pair for pair in sent if pair[0].lower() not in {name.lower() for name, _ in headers}]
-        sent += list(headers) + list(self._sign(method, url, whole, credentials))
-        extensions: dict[str, object] = {}
-        if target is not None:
-            extensions["target"] = target.encode("latin-1", "replace")
+        sent = self._headers(method, url, whole, headers, credentials)
+        client = self._client(url, credentials)
         opened: list[str] = []
-        extensions["trace"] = lambda event, _: (
-            opened.append(event) if event.startswith("connection.connect") else None
-        )
-        start = self.patience.now()
+
+        def exchange(headers: Headers) -> Exchange:
+            began = self.patience.now()
+            question = Question(method, url, headers, body, target)
+            answer = _answer(client, question, timeout, cap, opened)
+            return recorded(self.redactor, question, answer, (began, self.patience.now()), cap)
+
         with self._lock:
             self._count += 1
-        exchange = self._exchange(method, url, body, sent, extensions, timeout, start, cap)
-        stale = (
-            exchange.failure in {Failure.RESET, Failure.CUT_SHORT} and not opened and exchange.status is None
-        )
+        first = exchange(sent)
+        stale = first.failure in {Failure.RESET, Failure.CUT_SHORT} and not opened and first.status is None
         if stale and isinstance(body, bytes):
             # The server closed an idle connection just as we used it again: no word about the request.
-            fresh = [*sent, ("Connection", "close")]
-            again = self._exchange(method, url, body, fresh, extensions, timeout, self.patience.now(), cap)
+            again = exchange((*sent, ("Connection", "close")))
             # Nobody listens any more: then this very request may be what the server died of.
-            return exchange if again.failure is Failure.REFUSED else again
-        return exchange
+            return first if again.failure is Failure.REFUSED else again
+        return first
 
-    def _sign(self, method: str, url: str, body: bytes, credentials: Credentials | None) -> Headers:
+    def _who(self, url: str, credentials: Credentials | None) -> Credentials:
+        """Who asks, as far as this URL may know."""
         chosen = self.credentials if credentials is None else credentials
-        if not chosen or not self.trusts(url):
-            return ()
-        signed = chosen.signer(method, url, body) if chosen.signer else ()
-        for _, value in chosen.headers:
+        return chosen if self.trusts(url) else NOBODY
+
+    def _headers(
+        self, method: str, url: str, body: bytes, headers: Headers, credentials: Credentials | None
+    ) -> Headers:
+        who = self._who(url, credentials)
+        for _, value in who.headers:
             self.redactor.learn(value)
-        return (*chosen.headers, *signed)
-
-    def _exchange(
-        self,
-        method: str,
-        url: str,
-        body: bytes | Iterable[bytes],
-        headers: Sequence[tuple[str, str]],
-        extensions: dict[str, object],
-        timeout: float,
-        start: float,
-        cap: int,
-    ) -> Exchange:
-        answer = _Answer()
-        failure: Failure | None = None
-        detail = ""
-        try:
-            encoded = [
-                (name.encode("ascii"), value.encode("utf-8", "surrogateescape")) for name, value in headers
-            ]
-            request = self._client.build_request(
-                method, url, content=body, headers=encoded, extensions=extensions
-            )
-            with deadline(timeout):
-                self._receive(request, answer, cap)
-        except Exception as error:
-            failure = classify(error, answered=answer.status is not None)
-            if failure is None:
-                raise
-            detail = str(error)[:200]
-        content, how = decoded(bytes(answer.body[:cap]), answer.headers, cap)
-        detail = detail or how
-        kept = body[:_RECORDED] if isinstance(body, bytes) else b"(sent in pieces)"
-        shown = extensions.get("target")
-        parts = urlsplit(url)
-        place = (
-            f"{parts.scheme}://{parts.netloc}{shown.decode('latin-1')}" if isinstance(shown, bytes) else url
-        )
-        return Exchange(
-            method=method,
-            url=self.redactor.text(place),
-            request_headers=self.redactor.headers(tuple(headers)),
-            request_body=self.redactor.data(kept),
-            status=answer.status,
-            response_headers=self.redactor.headers(answer.headers),
-            response_body=self.redactor.data(content),
-            started=start,
-            ended=self.patience.now(),
-            failure=failure,
-            detail=self.redactor.text(detail),
-            truncated=len(answer.body) > cap,
+        given = {name.lower() for name, _ in headers}
+        always = [*_ALWAYS, *self.headers]
+        return (
+            *(pair for pair in always if pair[0].lower() not in given),
+            *headers,
+            *who.made(method, url, body),
         )
 
-    def _receive(self, request: httpx.Request, answer: _Answer, cap: int) -> None:
-        """Send a request and read its answer, no further than just beyond `cap` bytes."""
-        response = self._client.send(request, stream=True, follow_redirects=False)
-        try:
-            answer.status = response.status_code
-            answer.headers = tuple(
-                (k.decode("latin-1"), v.decode("latin-1")) for k, v in response.headers.raw
-            )
-            for chunk in response.iter_raw():
-                answer.body += chunk
-                if len(answer.body) > cap:
-                    break
-        finally:
-            response.close()
+    def _context(self, url: str, credentials: Credentials | None) -> ssl.SSLContext | None:
+        return self._who(url, credentials).certificate or self.context
+
+    def _client(self, url: str, credentials: Credentials | None) -> httpx.Client:
+        context = self._context(url, credentials)
+        ours = credentials is None or credentials == self.credentials
+        with self._lock:
+            client = self._clients.get((context, ours))
+            if client is None:
+                transport = Transport(context, keep=ours)
+                client = httpx.Client(transport=transport, trust_env=False, timeout=self.timeout)
+                self._clients[context, ours] = client
+        return client
+
+
+def _answer(client: httpx.Client, question: Question, timeout: float, cap: int, opened: list[str]) -> Answer:
+    """What comes back; `opened` is told of each connection that is opened for it."""
+    answer = Answer()
+    extensions: dict[str, object] = {
+        "trace": lambda event, _: opened.append(event) if event.startswith("connection.connect") else None
+    }
+    if question.target is not None:
+        extensions["target"] = question.target.encode("latin-1", "replace")
+    try:
+        encoded = [
+            (name.encode("ascii"), value.encode("utf-8", "surrogateescape"))
+            for name, value in question.headers
+        ]
+        request = client.build_request(
+            question.method, question.url, content=question.body, headers=encoded, extensions=extensions
+        )
+        with deadline(timeout):
+            _receive(client, request, answer, cap)
+    except Exception as error:
+        answer.failure = classify(error, answered=answer.status is not None)
+        if answer.failure is None:
+            raise
+        answer.detail = str(error)[:200]
+    return answer
+
+
+def _receive(client: httpx.Client, request: httpx.Request, answer: Answer, cap: int) -> None:
+    """Send a request and read its answer, no further than just beyond `cap` bytes."""
+    response = client.send(request, stream=True, follow_redirects=False)
+    try:
+        answer.status = response.status_code
+        answer.headers = tuple((k.decode("latin-1"), v.decode("latin-1")) for k, v in response.headers.raw)
+        for chunk in response.iter_raw():
+            answer.body += chunk
+            if len(answer.body) > cap:
+                break
+    finally:
+        response.close()

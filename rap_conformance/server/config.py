@@ -25,6 +25,7 @@ from rap_conformance.engine.inputs import (
 )
 from rap_conformance.protocol.specification import DEFAULT_REVISION
 
+
 @dataclass(frozen=True, slots=True)
 class ServerConfig:
     """The target: a URL or a command, never both; `request_timeout` in seconds.

@@ -24,6 +24,7 @@ from rap_conformance.engine.inputs import (
 )
 from rap_conformance.engine.toml_file import Document, Keys, read
 from rap_conformance.engine.toml_table import Table
+from rap_conformance.network.redaction import SECRET_HEADERS
 from rap_conformance.protocol.specification import DEFAULT_REVISION, REVISIONS
 from rap_conformance.server.config import (
     Auth,
@@ -41,8 +42,6 @@ _IDENTITY = ("headers", "client_cert", "client_key", "ca_bundle", "sigv4")
 _CALL = ("operation", "arguments")
 _MORE = {"pending": ("seconds",), "subscription": ("final_arguments", "trigger")}
 _PREFIX = "a path such as /rap"
-_CREDENTIALS = frozenset({"authorization", "proxy-authorization", "cookie", "x-api-key", "x-amz-security-token"})
-"""Headers that carry credentials by their name."""
 
 
 def _fields(of: type[ServerConfig] | type[Timing]) -> Keys:
@@ -98,10 +97,10 @@ def _open_headers(table: Table) -> Headers:
     """Headers that go with every request and are no secret."""
     headers = _headers_table(table, "a text")
     for name, value in headers.data.items():
-        if name.lower() in _CREDENTIALS or value.startswith("env:"):
+        if name.lower() in SECRET_HEADERS or value.startswith("env:"):
             raise ConfigError(
-                f"{headers.where(name)}: would be shown in reports; allowed: what is no secret, credentials in "
-                "auth.headers"
+                f"{headers.where(name)}: would be shown in reports; allowed: what is no secret, "
+                "credentials belong into auth.headers"
             )
         header_value(name, value, headers.where(name))
     return tuple(headers.data.items())
@@ -254,5 +253,3 @@ def from_document(document: Document) -> Config:
 def load_file(path: Path) -> Config:
     """The configuration in a file. Raises ConfigError, also for a file that cannot be read."""
     return from_document(read(path))
-
-
