@@ -200,6 +200,12 @@ def import_mutants() -> dict[str, Any]:
     return mutants
 
 
+def import_ways() -> dict[str, Any]:
+    """Every way to identify callers that the reference server knows, by its name."""
+    ways: dict[str, Any] = _import("servers.ways").WAYS
+    return ways
+
+
 def _import(name: str) -> Any:
     import importlib
 

@@ -22,8 +22,9 @@ _ROUTE = re.compile(r"(.{16,}?)([.!~][\w-]{1,12}(?:![\w-]*)?)", re.DOTALL)
 """A session's id with the name of the machine that holds it: servlet containers cut that off."""
 _SIGNED = "AWS4-HMAC-SHA256"
 _SIGNATURE = re.compile(r"(.*\bSignature=)([0-9a-f]+)(.*)", re.DOTALL)
-_LONG = 12
-"""Characters from which on a text that looks random counts as a secret."""
+_SECRET_NAME = re.compile(r"auth|key|token|secret|sess|sid|pass|jwt|credential", re.IGNORECASE)
+_SHORT, _LONG = 8, 12
+"""Characters from which on a text with such a name counts as a secret, or one that looks random."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,11 +79,12 @@ class Piece:
 
     @property
     def telling(self) -> bool:
-        """Whether it looks like a secret: a tenant's name, a language or a version does not."""
-        if self.header.lower() == "authorization":
-            return True
-        secret = self.secret
-        return len(secret) >= _LONG and bool(re.search(r"\d", secret) and re.search(r"[A-Za-z]", secret))
+        """Whether it looks like a secret, by its name or itself: a tenant, a language, a version does not."""
+        if _SECRET_NAME.search(self.place or self.header):
+            return len(self.secret) >= _SHORT
+        words = re.split(r"[-_. ]", self.secret)
+        named = all(word.isdigit() or word.isalpha() or not word for word in words)
+        return len(self.secret) >= _LONG and not named
 
 
 def pieces(headers: Headers) -> list[Piece]:

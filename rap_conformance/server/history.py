@@ -55,7 +55,7 @@ class History:
 
     @property
     def betrayals(self) -> tuple[int, dict[str, Exchange]]:
-        """How many answers the status endpoint gave, and the first that held a secret of ours, by what it was."""
+        """How many answers the status endpoint gave, and those that held secrets of ours, by what it was."""
         with self._lock:
             return self._answers, dict(self._betrayals)
 
