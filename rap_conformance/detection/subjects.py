@@ -35,7 +35,7 @@ class Subject:
 
     @property
     def reference(self) -> Subject:
-        """The reference that it is compared with: of the same role, as open as it is, for the same callers."""
+        """The reference that it is compared with: of the same role, as open, for the same callers."""
         return reference_subject(open=self.open, role=self.role, way=self.way)
 
     @property

@@ -12,6 +12,7 @@ import ssl
 import threading
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from http.cookiejar import CookieJar, DefaultCookiePolicy
 from urllib.parse import urlsplit
 
 import httpx
@@ -248,9 +249,16 @@ class Probe:
             client = self._clients.get((context, ours))
             if client is None:
                 transport = Transport(context, keep=ours)
-                client = httpx.Client(transport=transport, trust_env=False, timeout=self.timeout)
+                client = httpx.Client(
+                    transport=transport, trust_env=False, timeout=self.timeout, cookies=_no_cookies()
+                )
                 self._clients[context, ours] = client
         return client
+
+
+def _no_cookies() -> CookieJar:
+    """A jar that keeps nothing: who asks is what we say, never what an answer to somebody else set."""
+    return CookieJar(DefaultCookiePolicy(allowed_domains=[]))
 
 
 def _answer(client: httpx.Client, question: Question, timeout: float, cap: int, opened: list[str]) -> Answer:

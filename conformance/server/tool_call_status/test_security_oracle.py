@@ -16,7 +16,7 @@ from rap_conformance.engine.evidence import Exchange, Failure
 from rap_conformance.engine.scenario import Untested, Violation, scenario
 from rap_conformance.network.answers import slowed_down
 from rap_conformance.network.credentials import NOBODY, Credentials
-from rap_conformance.protocol.leaks import VOLATILE_HEADERS
+from rap_conformance.protocol.leaks import VOLATILE_HEADERS, reveals
 from rap_conformance.protocol.noise import essence
 from rap_conformance.server.asking import Labelled, Question, while_live
 from rap_conformance.server.controls import need_answer
@@ -42,8 +42,9 @@ class Rejections:
 
     @property
     def comparable(self) -> bool:
-        """Whether there is anything to compare, and with more than one."""
-        return bool(self.alive) and len(self.unknown) > 1
+        """Whether there is anything to compare with several rejections; an answer is TCS011's."""
+        rejected = not any(reveals(exchange) for exchange in self.unknown)
+        return rejected and bool(self.alive) and len(self.unknown) > 1
 
     def joined(self, more: Rejections) -> Rejections:
         """These and more of the same caller."""
@@ -71,7 +72,7 @@ def test_no_existence_oracle(peer: Peer) -> None:
             peer.judged(len(each.alive))
         compared += bool(found or each.comparable)
     if not compared:
-        raise Untested("strangers are limited to fewer requests than can be compared")
+        raise Untested("strangers are not rejected, or limited to fewer requests than can be compared")
 
 
 def rejections(peer: Peer) -> list[Rejections]:
@@ -160,7 +161,10 @@ def oracles(seen: Rejections) -> Iterator[Violation]:
 )
 def test_even_timing(peer: Peer) -> None:
     """A rejection about a live call takes as long as one about an unknown call."""
-    pair = [question(peer, "live", NOBODY, True), question(peer, "unknown", NOBODY)]
+    caller = next((who for who in (NOBODY, plainly_wrong(peer)) if not reveals(ask_as(peer, who))), None)
+    if caller is None:
+        raise Untested("no wrong credential is rejected, which TCS011 is about")
+    pair = [question(peer, "live", caller, True), question(peer, "unknown", caller)]
     recovery = peer.session.recovery
     if recovery.locks_out:
         raise Untested("wrong credentials shut the caller out before times can be compared")
