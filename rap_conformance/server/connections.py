@@ -12,8 +12,9 @@ from rap_conformance.engine.evidence import Exchange
 from rap_conformance.network.credentials import NOBODY
 from rap_conformance.network.probe import Asked
 from rap_conformance.protocol.messages import encode, fresh, query
+from rap_conformance.server.merit import calmly, on_merit
 from rap_conformance.server.peer import Peer
-from rap_conformance.server.strangers import calmly, identity, on_merit, plainly_wrong, strangers
+from rap_conformance.server.strangers import identity, plainly_wrong, strangers
 
 LARGE = 100_000
 """Bytes of a body that a server may not want to read to its end before it rejects it."""

@@ -21,17 +21,9 @@ from rap_conformance.server.asking import ended, until_alive
 from rap_conformance.server.call import Call
 from rap_conformance.server.connections import after_us, before_us, conversations, spoilt
 from rap_conformance.server.corpus import live
+from rap_conformance.server.merit import Ask, ask_as, on_merit, unhurried, wait_out
 from rap_conformance.server.peer import Peer
-from rap_conformance.server.strangers import (
-    Ask,
-    Stranger,
-    ask_as,
-    identity,
-    on_merit,
-    strangers,
-    unhurried,
-    wait_out,
-)
+from rap_conformance.server.strangers import Stranger, identity, strangers
 
 MOST_CALLS = 4
 """Pairs of calls that strangers ask about; a lock-out may last longer than a call."""

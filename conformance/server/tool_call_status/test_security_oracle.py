@@ -20,8 +20,9 @@ from rap_conformance.protocol.leaks import VOLATILE_HEADERS, reveals
 from rap_conformance.protocol.noise import essence
 from rap_conformance.server.asking import Labelled, Question, while_live
 from rap_conformance.server.controls import need_answer
+from rap_conformance.server.merit import ask_as, wait_out
 from rap_conformance.server.peer import Peer
-from rap_conformance.server.strangers import ask_as, plainly_wrong, wait_out
+from rap_conformance.server.strangers import plainly_wrong
 
 PAIRS, WORTH_TELLING, IMPROBABLE = 40, 0.010, 1e-6
 _BEFORE_ANY_QUESTION = frozenset({Failure.TLS, Failure.RESET})

@@ -10,25 +10,16 @@ from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 from rap_conformance.engine.controls import Control
-from rap_conformance.engine.evidence import Exchange, Failure
+from rap_conformance.engine.evidence import Exchange, Failure, Headers
 from rap_conformance.engine.scenario import NotApplicable, Untested, scenario
 from rap_conformance.protocol.forgeries import PLAINLY_WRONG, WRONG, loose, wrong
 from rap_conformance.protocol.leaks import reveals
 from rap_conformance.protocol.messages import encode, fresh, query
 from rap_conformance.protocol.secrets import Piece, rewritten
 from rap_conformance.server.controls import need_answer
+from rap_conformance.server.merit import Ask, ask_as, on_merit, unhurried
 from rap_conformance.server.peer import Peer
-from rap_conformance.server.strangers import (
-    OTHER_AUTHORITY,
-    Ask,
-    Change,
-    ask_as,
-    hidden,
-    identity,
-    on_merit,
-    strangers,
-    unhurried,
-)
+from rap_conformance.server.strangers import OTHER_AUTHORITY, Change, deciding, hidden, identity, strangers
 
 
 @scenario("TCS034", control=Control("the same query with the right credentials is answered", need_answer))
@@ -68,10 +59,14 @@ def refused_by_tls(peer: Peer, exchange: Exchange) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Misplaced:
-    """The right secret of one piece where it does not belong: what that makes of headers and query."""
+    """The right secret of one piece where it does not belong: what that makes of headers and query.
+
+    `alone`: the piece is enough without the others, so they are left out.
+    """
 
     title: str
     piece: Piece
+    alone: bool
     change: Change
     search: str
 
@@ -81,12 +76,16 @@ class Misplaced:
 
     def falsified(self, peer: Peer) -> Exchange:
         """What a wrong secret gets in the same place."""
-        search = self.search.replace(self.piece.secret, WRONG)
-        return self._ask(peer, lambda headers: self.change(rewritten(headers, wrong)), search)
+
+        def change(headers: Headers) -> Headers:
+            key = self.piece.key
+            return self.change(rewritten(headers, lambda each: wrong(each) if each.key == key else each.text))
+
+        return self._ask(peer, change, self.search.replace(self.piece.secret, WRONG))
 
     def _ask(self, peer: Peer, change: Change, search: str) -> Exchange:
-        who = identity(peer)
-        caller = hidden(peer, who.changed(change, who.ours.certificate))
+        made = identity(peer).changed(change, alone=self.piece if self.alone else None)
+        caller = hidden(peer, made)
         path = urlsplit(peer.session.facts.status_url).path
         target = f"{path}?{search}" if search else None
         body = encode(query(fresh(), fresh("thread")))
@@ -97,11 +96,11 @@ class Misplaced:
 
 def misplaced(peer: Peer) -> Iterator[Misplaced]:
     """All that is tried."""
-    found = identity(peer).pieces
-    for piece in found:
-        if piece.telling or len(found) == 1:
+    decides = deciding(peer)
+    for piece in identity(peer).pieces:
+        if piece.key in decides:
             for title, change, search in loose(piece):
-                yield Misplaced(title, piece, change, search)
+                yield Misplaced(title, piece, decides[piece.key], change, search)
 
 
 @scenario("TCS035", control=Control("the right secret in its right place is accepted", need_answer))
