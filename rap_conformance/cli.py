@@ -137,7 +137,7 @@ def _default_config() -> str | None:
 def _names_target(config: str | None) -> bool:
     if config is None:
         return False
-    from rap_conformance.server.config import load_file
+    from rap_conformance.server.config_file import load_file
 
     server = load_file(Path(config)).server
     return server.url is not None or server.command is not None
@@ -198,6 +198,12 @@ def import_mutants() -> dict[str, Any]:
     """Every mutant by its name."""
     mutants: dict[str, Any] = _import("servers.mutants").MUTANTS
     return mutants
+
+
+def import_ways() -> dict[str, Any]:
+    """Every way to identify callers that the reference server knows, by its name."""
+    ways: dict[str, Any] = _import("servers.ways").WAYS
+    return ways
 
 
 def _import(name: str) -> Any:

@@ -86,12 +86,17 @@ def test_what_may_harm_comes_late() -> None:
         late.items()
         >= {
             "DSC013": Stage.RESTART,
+            "TCS011": Stage.FORGED,
+            "TCS012": Stage.FORGED,
             "TCS013": Stage.DEADLY,
             "TCS014": Stage.DEADLY,
             "TCS015": Stage.DEADLY,
             "TCS016": Stage.RESTART,
             "TCS019": Stage.FLOOD,
+            "TCS024": Stage.FORGED,
             "TCS033": Stage.DEADLY,
+            "TCS034": Stage.FORGED,
+            "TCS035": Stage.FORGED,
         }.items()
     )
 

@@ -9,7 +9,10 @@ from typing import Any
 
 import pytest
 
+from rap_conformance.engine.inputs import ConfigError, Secret, check_url, parse_auth_header, parse_hostport
+from rap_conformance.engine.toml_file import FILE_NAME, find_default
 from rap_conformance.server import config as c
+from rap_conformance.server.config_file import load_file, parse
 
 FULL = """
 [server]
@@ -48,15 +51,15 @@ def _token(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("RAP_TEST_ABSENT", raising=False)
 
 
-def write(folder: Path, text: str, name: str = c.FILE_NAME) -> Path:
+def write(folder: Path, text: str, name: str = FILE_NAME) -> Path:
     path = folder / name
     path.write_text(text, "utf-8")
     return path
 
 
 def refused(data: object) -> str:
-    with pytest.raises(c.ConfigError) as caught:
-        c.parse(data, "x.toml")
+    with pytest.raises(ConfigError) as caught:
+        parse(data, "x.toml")
     message = str(caught.value)
     assert message.startswith("x.toml: ")
     assert message.isascii()
@@ -66,16 +69,16 @@ def refused(data: object) -> str:
 
 
 def test_everything_is_read(tmp_path: Path) -> None:
-    config = c.load_file(write(tmp_path, FULL))
+    config = load_file(write(tmp_path, FULL))
     assert config.server == c.ServerConfig("http://127.0.0.1:3001/rap", None, "2026-08-main", 3.0)
     assert config.features == {"status": True, "subscription": False}
     assert config.auth.headers == (
-        ("Authorization", c.Secret("Bearer first-secret")),
-        ("X-Tenant", c.Secret("first-tenant")),
+        ("Authorization", Secret("Bearer first-secret")),
+        ("X-Tenant", Secret("first-tenant")),
     )
     assert config.auth.origins == ("https://tools.example", "http://[::1]:3002")
     assert config.auth.other is not None
-    assert config.auth.other.headers == (("Authorization", c.Secret("Bearer second-secret")),)
+    assert config.auth.other.headers == (("Authorization", Secret("Bearer second-secret")),)
     assert config.timing == c.Timing(12.0, 5.0, 0.5)
     assert config.scenarios["pending"] == c.ScenarioConfig(
         "wait", {"seconds": 4}, 4.0, (c.Invocation("open", {"path": "."}), c.Invocation("warm"))
@@ -85,12 +88,12 @@ def test_everything_is_read(tmp_path: Path) -> None:
 
 
 def test_an_empty_file_is_all_defaults(tmp_path: Path) -> None:
-    config = c.load_file(write(tmp_path, ""))
+    config = load_file(write(tmp_path, ""))
     assert config == c.Config()
     assert config.server == c.ServerConfig(None, None, "2026-07-pr62", 10.0)
     assert config.timing == c.Timing(30.0, 5.0, 0.25)
     assert not config.auth.given
-    assert config.auth.tls() is None
+    assert config.auth.tls(certificate=True) is None
 
 
 PENDING = {"operation": "wait", "seconds": 3}
@@ -210,7 +213,7 @@ def test_sigv4_needs_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(importlib.util, "find_spec", lambda _: None)
     assert "pip install rap-conformance[sigv4]" in refused(data)
     monkeypatch.setattr(importlib.util, "find_spec", lambda _: object())
-    auth = c.parse(data, "x").auth
+    auth = parse(data, "x").auth
     assert auth.sigv4 == c.SigV4("lambda", "eu-central-1")
     assert auth.given
     data["auth"]["headers"] = {"authorization": "x"}
@@ -220,21 +223,21 @@ def test_sigv4_needs_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_files_of_tls_are_looked_into_beforehand(tmp_path: Path) -> None:
     write(tmp_path, "no certificate", "client.pem")
     path = write(tmp_path, '[auth]\nclient_cert = "client.pem"\n')
-    with pytest.raises(c.ConfigError, match=r"auth: TLS refuses client_cert"):
-        c.load_file(path)
+    with pytest.raises(ConfigError, match=r"auth: TLS refuses client_cert"):
+        load_file(path)
 
 
 def test_a_secret_shows_only_when_revealed() -> None:
-    secret = c.Secret("Bearer hush-hush")
+    secret = Secret("Bearer hush-hush")
     auth = c.Auth(headers=(("Authorization", secret),))
     for text in (repr(secret), str(secret), f"{secret}", f"{auth}", repr(c.Config(auth=auth))):
         assert "hush" not in text
     assert secret.reveal() == "Bearer hush-hush"
-    assert secret == c.Secret("Bearer hush-hush")
+    assert secret == Secret("Bearer hush-hush")
     assert secret != "Bearer hush-hush"
-    assert len({secret, c.Secret("Bearer hush-hush")}) == 1
+    assert len({secret, Secret("Bearer hush-hush")}) == 1
     assert set(secret.parts()) == {"Bearer hush-hush", "hush-hush"}
-    assert set(c.Secret("sid=abc; theme=dark").parts()) >= {"abc", "dark"}
+    assert set(Secret("sid=abc; theme=dark").parts()) >= {"abc", "dark"}
 
 
 @pytest.mark.parametrize(
@@ -248,7 +251,7 @@ def test_a_secret_shows_only_when_revealed() -> None:
     ],
 )
 def test_urls_are_normalised(given: str, normal: str) -> None:
-    assert c.check_url(given) == normal
+    assert check_url(given) == normal
 
 
 @pytest.mark.parametrize(
@@ -287,45 +290,45 @@ def test_urls_are_normalised(given: str, normal: str) -> None:
     ],
 )
 def test_urls_are_refused(url: str) -> None:
-    with pytest.raises(c.ConfigError, match=r"--server-url: got .*; allowed: http\(s\)://") as caught:
+    with pytest.raises(ConfigError, match=r"--server-url: got .*; allowed: http\(s\)://") as caught:
         c.Config().with_target(url=url)
     assert str(caught.value).isprintable()
     assert "hush" not in str(caught.value)
 
 
 def test_a_target_of_the_command_line_replaces_the_files() -> None:
-    config = c.parse({"server": {"command": "node a --port {port}", "prefix": "/rap/"}}, "x")
+    config = parse({"server": {"command": "node a --port {port}", "prefix": "/rap/"}}, "x")
     assert config.server.prefix == "/rap"
     assert config.with_target() is config
     assert config.with_target(command="node b").server == c.ServerConfig(command="node b", prefix="/rap")
     assert config.with_target(url="http://h/").server == c.ServerConfig(url="http://h")
-    with pytest.raises(c.ConfigError, match="--server-url: not together with --server-cmd"):
+    with pytest.raises(ConfigError, match="--server-url: not together with --server-cmd"):
         config.with_target(url="http://h", command="node b")
-    with pytest.raises(c.ConfigError, match="--server-cmd: got ''"):
+    with pytest.raises(ConfigError, match="--server-cmd: got ''"):
         config.with_target(command="")
 
 
 def test_headers_of_the_command_line() -> None:
-    config = c.parse({"auth": {"headers": {"Authorization": "old-secret", "X-Tenant": "tenant"}}}, "x")
-    new = c.parse_auth_header("authorization:  env:RAP_TEST_TOKEN ")
-    assert config.with_auth([new]).auth.headers == (("X-Tenant", c.Secret("tenant")), new)
+    config = parse({"auth": {"headers": {"Authorization": "old-secret", "X-Tenant": "tenant"}}}, "x")
+    new = parse_auth_header("authorization:  env:RAP_TEST_TOKEN ")
+    assert config.with_auth([new]).auth.headers == (("X-Tenant", Secret("tenant")), new)
     assert c.Config().with_auth(none=True).auth.none
-    with pytest.raises(c.ConfigError, match="--no-auth: not together"):
+    with pytest.raises(ConfigError, match="--no-auth: not together"):
         config.with_auth(none=True)
-    with pytest.raises(c.ConfigError, match="authorization twice"):
+    with pytest.raises(ConfigError, match="authorization twice"):
         config.with_auth([new, new])
     for wrong in ("Bearer hush-hush", "Bearer hush:hush", ": hush", "", "X:"):
-        with pytest.raises(c.ConfigError, match="--auth-header: got") as caught:
-            c.parse_auth_header(wrong)
+        with pytest.raises(ConfigError, match="--auth-header: got") as caught:
+            parse_auth_header(wrong)
         assert "hush" not in str(caught.value)
 
 
 def test_host_and_port() -> None:
-    assert c.parse_hostport("127.0.0.1:0", "--bind") == ("127.0.0.1", 0)
-    assert c.parse_hostport("[::1]:8080", "--bind") == ("::1", 8080)
+    assert parse_hostport("127.0.0.1:0", "--bind") == ("127.0.0.1", 0)
+    assert parse_hostport("[::1]:8080", "--bind") == ("::1", 8080)
     for wrong in ("", "8080", "host", "host:", ":80", "::1:80", "host:65536", "host:-1", "host:8o", "a b:1"):
-        with pytest.raises(c.ConfigError, match=r"--bind: got .*; allowed: HOST:PORT"):
-            c.parse_hostport(wrong, "--bind")
+        with pytest.raises(ConfigError, match=r"--bind: got .*; allowed: HOST:PORT"):
+            parse_hostport(wrong, "--bind")
 
 
 @pytest.mark.parametrize(
@@ -343,49 +346,49 @@ def test_host_and_port() -> None:
 def test_damaged_files(tmp_path: Path, content: bytes, said: str) -> None:
     path = tmp_path / "a.toml"
     path.write_bytes(content)
-    with pytest.raises(c.ConfigError, match=rf"a\.toml: .*{said}|a\.toml: {said}"):
-        c.load_file(path)
+    with pytest.raises(ConfigError, match=rf"a\.toml: .*{said}|a\.toml: {said}"):
+        load_file(path)
 
 
 def test_absent_and_unreadable_files(tmp_path: Path) -> None:
     for path, said in ((tmp_path / "absent.toml", "No such file"), (tmp_path, "directory")):
-        with pytest.raises(c.ConfigError, match=rf"cannot be read \(.*{said}"):
-            c.load_file(path)
-    with pytest.raises(c.ConfigError, match="cannot be read"):
-        c.load_file(Path("a\0b"))
+        with pytest.raises(ConfigError, match=rf"cannot be read \(.*{said}"):
+            load_file(path)
+    with pytest.raises(ConfigError, match="cannot be read"):
+        load_file(Path("a\0b"))
 
 
 def test_the_default_file(tmp_path: Path) -> None:
-    assert c.find_default(tmp_path) is None
+    assert find_default(tmp_path) is None
     write(tmp_path, "[project]\nname = 'rap-conformance'\n", "pyproject.toml")
-    assert c.find_default(tmp_path) is None
+    assert find_default(tmp_path) is None
     write(tmp_path, "broken [[[", "pyproject.toml")
-    assert c.find_default(tmp_path) is None
+    assert find_default(tmp_path) is None
     project = write(tmp_path, "[tool.rap-conformance.timing]\ngrace = ", "pyproject.toml")
-    assert c.find_default(tmp_path) == project
+    assert find_default(tmp_path) == project
     write(tmp_path, "[tool]\nrap-conformance = { timing = { grace = 7 } }\n", "pyproject.toml")
-    assert c.find_default(tmp_path) == project
-    assert c.load_file(project).timing.grace == 7.0
+    assert find_default(tmp_path) == project
+    assert load_file(project).timing.grace == 7.0
     write(tmp_path, "[tool.rap-conformance.timing]\ngrce = 7\n", "pyproject.toml")
     with pytest.raises(
-        c.ConfigError, match=r"\[tool\.rap-conformance\]: timing\.grce: is unknown; did you mean grace"
+        ConfigError, match=r"\[tool\.rap-conformance\]: timing\.grce: is unknown; did you mean grace"
     ):
-        c.load_file(project)
+        load_file(project)
     write(tmp_path, "[tool.other]\n", "pyproject.toml")
-    with pytest.raises(c.ConfigError, match="rap-conformance: is missing"):
-        c.load_file(project)
+    with pytest.raises(ConfigError, match="rap-conformance: is missing"):
+        load_file(project)
     own = write(tmp_path, "")
-    assert c.find_default(tmp_path) == own
+    assert find_default(tmp_path) == own
 
 
 def test_relative_files_start_at_the_configuration(tmp_path: Path) -> None:
-    with pytest.raises(c.ConfigError) as caught:
-        c.load_file(write(tmp_path, '[auth]\nca_bundle = "ca.pem"\n'))
+    with pytest.raises(ConfigError) as caught:
+        load_file(write(tmp_path, '[auth]\nca_bundle = "ca.pem"\n'))
     assert str(tmp_path / "ca.pem") in str(caught.value)
 
 
 def test_what_reports_show_holds_no_credential(tmp_path: Path) -> None:
-    config = c.load_file(write(tmp_path, FULL))
+    config = load_file(write(tmp_path, FULL))
     command = "serve --token first-secret --port {port}"
     rows = dict(c.redacted(config.with_target(command=command)))
     assert rows["server.command"] == "serve --token <redacted> --port {port}"

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from rap_conformance.cli import import_mutants
+from rap_conformance.cli import import_mutants, import_ways
 from rap_conformance.detection import mutants as detection
 from rap_conformance.protocol.specification import catalogue
 from tests.certify import certify, reasons
@@ -29,9 +29,11 @@ def alone(code: str) -> list[str]:
 def certified(name: str, folder: Path, codes: Sequence[str]) -> Outcome:
     """A certification of a mutant by some scenarios alone."""
     subject = next(each for each in detection.subjects() if each.name == name)
-    config = detection.configuration(subject, Path("{folder}"))
+    folder.mkdir(exist_ok=True)
+    config = detection.configuration(subject, folder)
     options = [f"--requirement={code}" for code in codes]
-    return certify(folder, config, *options, *(["--no-auth"] if subject.open else []))
+    more = import_ways()[subject.way].environment
+    return certify(folder, config, *options, *(["--no-auth"] if subject.open else []), **more)
 
 
 @pytest.mark.parametrize("code", CODES)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import tomli_w
 
-from rap_conformance.server.config import parse
+from rap_conformance.server.config_file import parse
 from rap_conformance.server.first_config import first_config, without_null
 from tests.support import command, environment, run, unused_port
 from tests.test_check import _until_answered

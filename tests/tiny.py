@@ -81,8 +81,9 @@ class Session:
     def revive(self, death: PeerDied) -> None:
         self.dead = str(death)
 
-    def broken(self, code: str) -> None:
-        """Nothing follows from it."""
+    def recover(self) -> None: ...
+
+    def broken(self, code: str) -> None: ...
 
     def left(self) -> float:
         return 0.0

@@ -23,7 +23,6 @@ from rap_conformance.detection.subjects import (
     FINDINGS,
     REFERENCE,
     ROLES,
-    RUNTIME,
     SERVER,
     Outcome,
     Subject,
@@ -81,9 +80,8 @@ def certify(
     `on_outcome` is called with each outcome.
     """
     warm_up(seed)
-    known = [reference_subject(), reference_subject(open=True), reference_subject(role=RUNTIME)]
-    needed = {subject.reference.name for subject in chosen} or {REFERENCE}
-    references = [each for each in known if each.name in needed]
+    needed = {subject.reference.name: subject.reference for subject in chosen}
+    references = list(needed.values()) or [reference_subject()]
     out(f"seed {seed}")
     out(f"{'':7} {'mutant':<40} {'expected':<24} {'found':<24} {'first':>5} {'s':>6}")
     own: dict[str, Mapping[str, str]] = {}

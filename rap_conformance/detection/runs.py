@@ -104,7 +104,13 @@ class Job:
             *(o.replace("--rap-", "--") for o in options),
         ]
         with (self.folder / "output").open("wb") as output:
-            self._process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=output, stderr=output)
+            self._process = subprocess.Popen(
+                words,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=output,
+                env={**os.environ, **servers.environment(self.subject)},
+            )
         self.pid = self._process.pid
 
     def _child(self, options: list[str]) -> None:
@@ -118,6 +124,7 @@ class Job:
                 name = os.devnull if stream == 0 else str(self.folder / "output")
                 os.dup2(os.open(name, flags, 0o600), stream)
             os.chdir(self.folder)
+            os.environ.update(servers.environment(self.subject))
             from rap_conformance.cli import run_pytest
 
             role = self.subject.role

@@ -5,12 +5,14 @@ from __future__ import annotations
 import secrets
 import shlex
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import tomli_w
 
-from rap_conformance.detection.subjects import Subject
+from rap_conformance.cli import import_ways
+from rap_conformance.detection.subjects import BEARER, Subject
 from rap_conformance.server.embedded import reference_scenarios
 
 PENDING = 2.0
@@ -24,30 +26,40 @@ RATE_LIMIT = 495
 
 def configuration(subject: Subject, folder: Path) -> str:
     """The configuration file of a run: like the embedded server's, with shorter times."""
-    tokens = [] if subject.open else [secrets.token_urlsafe(24) for _ in range(2)]
-    words = [sys.executable, "-m", "rap_conformance", "serve", "--host", "127.0.0.1", "--port", "{port}"]
-    words += [
-        "--prefix",
-        "/rap",
-        "--state",
-        str(folder / "state.db"),
-        "--rate-limit",
-        str(RATE_LIMIT),
-    ]
-    for token in tokens:
-        words += ["--token", token]
+    program, callers = _callers(subject, folder)
+    words = [sys.executable, "-m", *program, "--host", "127.0.0.1", "--port", "{port}", "--prefix", "/rap"]
+    words += ["--state", str(folder / "state.db"), "--rate-limit", str(RATE_LIMIT)]
     if subject.mutant:
         words += ["--mutant", subject.name]
+    server = {"command": shlex.join(words), "prefix": "/rap", "request_timeout": REQUEST_TIMEOUT}
     tables: dict[str, dict[str, Any]] = {
-        "server": {"command": shlex.join(words), "prefix": "/rap", "request_timeout": REQUEST_TIMEOUT},
+        **callers,
+        "server": {**server, **callers.get("server", {})},
         "features": {"status": True, "subscription": True},
         "timing": TIMING,
         "scenario": scenarios(),
     }
-    if tokens:
-        ours, others = ({"Authorization": f"Bearer {token}"} for token in tokens)
-        tables["auth"] = {"headers": ours, "other": {"headers": others}}
     return tomli_w.dumps(tables)
+
+
+def _callers(subject: Subject, folder: Path) -> tuple[list[str], dict[str, dict[str, Any]]]:
+    """What starts the server so that it knows two callers, and the tables that say who they are."""
+    if subject.way != BEARER:
+        way = import_ways()[subject.way]
+        return ["fixtures.servers.varied", "--way", subject.way, *way.words(folder)], way.tables(folder)
+    program = ["rap_conformance", "serve"]
+    if subject.open:
+        return program, {}
+    tokens = [secrets.token_urlsafe(24) for _ in range(2)]
+    ours, others = ({"Authorization": f"Bearer {token}"} for token in tokens)
+    given = [word for token in tokens for word in ("--token", token)]
+    return [*program, *given], {"auth": {"headers": ours, "other": {"headers": others}}}
+
+
+def environment(subject: Subject) -> Mapping[str, str]:
+    """What `check` finds in its environment besides."""
+    found: Mapping[str, str] = {} if subject.way == BEARER else import_ways()[subject.way].environment
+    return found
 
 
 def scenarios() -> dict[str, Any]:

@@ -11,6 +11,8 @@ from rap_conformance.runtime import embedded
 
 REFERENCE = "reference"
 """How the names of all references begin, and the reference server's whole name."""
+BEARER = "bearer"
+"""How callers identify themselves unless something else is said."""
 SERVER, RUNTIME = ROLES = ("server", "runtime")
 FINDINGS = frozenset({"fail", "warn", "advice"})
 NO_FINDING = frozenset({"pass", "not-applicable"})
@@ -19,7 +21,10 @@ NO_FINDING = frozenset({"pass", "not-applicable"})
 
 @dataclass(frozen=True)
 class Subject:
-    """A peer to certify: a mutant, or a reference. `open`: it asks for no credentials."""
+    """A peer to certify: a mutant, or a reference.
+
+    `open`: it asks for no credentials. `way` is how callers identify themselves otherwise.
+    """
 
     name: str
     what: str
@@ -27,11 +32,12 @@ class Subject:
     unjudged: Mapping[str, str] = field(default_factory=dict)
     open: bool = False
     role: str = "server"
+    way: str = BEARER
 
     @property
     def reference(self) -> Subject:
-        """The reference that it is compared with: of the same role, as open as it is."""
-        return reference_subject(open=self.open, role=self.role)
+        """The reference that it is compared with: of the same role, as open, for the same callers."""
+        return reference_subject(open=self.open, role=self.role, way=self.way)
 
     @property
     def mutant(self) -> bool:
@@ -77,13 +83,16 @@ class Outcome:
         return found
 
 
-def reference_subject(*, open: bool = False, role: str = SERVER) -> Subject:
+def reference_subject(*, open: bool = False, role: str = SERVER, way: str = BEARER) -> Subject:
     """The reference of a role, which violates nothing."""
     if role == RUNTIME:
         return Subject(f"{REFERENCE} runtime", "The reference runtime.", role=role)
     if open:
         unjudged = {r.code: "untested" for r in catalogue() if "other" in r.needs}
         return Subject(f"{REFERENCE}, open", "The reference server.", unjudged=unjudged, open=True)
+    if way != BEARER:
+        unjudged = {"TCS037": "untested"}
+        return Subject(f"{REFERENCE}, {way}", "The reference server.", unjudged=unjudged, way=way)
     return Subject(REFERENCE, "The reference server.")
 
 
@@ -94,7 +103,7 @@ def subjects(roles: Sequence[str] = (SERVER,)) -> list[Subject]:
     found = []
     if SERVER in roles:
         found += [
-            Subject(name, m.what, frozenset(m.violates), m.unjudged, m.open)
+            Subject(name, m.what, frozenset(m.violates), m.unjudged, m.open, way=m.way)
             for name, m in import_mutants().items()
         ]
     if RUNTIME in roles:

@@ -73,7 +73,7 @@ class Exchange:
 
     Secrets are already redacted. `status` is None when there was no answer;
     `failure` then says why. Times are seconds since the run began. `inbound`: the peer
-    sent the request and the suite answered.
+    sent the request and the suite answered. `betrays` says which of our own secrets the answer held.
     `number`: which request of its session it was, 0 if it is none of ours. `hidden`: how to make the secrets
     in it again; `proof`: how else we proved who we are, such as ("cert", "client.pem").
     """
@@ -94,6 +94,7 @@ class Exchange:
     number: int = 0
     hidden: tuple[Hidden, ...] = ()
     proof: tuple[tuple[str, str], ...] = ()
+    betrays: str = ""
 
     @property
     def elapsed(self) -> float:

@@ -35,9 +35,13 @@ class Level(StrEnum):
 
 
 class Stage(StrEnum):
-    """When a scenario runs: what could do harm comes after what could not."""
+    """When a scenario runs: what could do harm comes after what could not.
+
+    FORGED: whoever sends what is not authentic may be shut out for a while, and the others with him.
+    """
 
     HARMLESS = "harmless"
+    FORGED = "forged"
     FLOOD = "flood"
     DEADLY = "deadly"
     RESTART = "restart"

@@ -10,6 +10,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
+from contextlib import suppress
 from dataclasses import dataclass
 
 from rap_conformance.engine.controls import Control
@@ -34,7 +35,10 @@ from rap_conformance.engine.scenario import (
 from rap_conformance.engine.session import Judging
 
 _STAGES = list(Stage)
-_PROVOKING = frozenset({Stage.FLOOD, Stage.DEADLY})
+_HARMFUL = frozenset({Stage.FLOOD, Stage.DEADLY})
+"""What is not done to a peer that is to be treated gently."""
+_PROVOKING = _HARMFUL | {Stage.FORGED}
+"""What a peer may answer by refusing all that comes next, for a while."""
 GENTLE = "neither floods nor inputs that may kill the peer are sent (--gentle); give --not-gentle"
 ENDED = "the run ended before this was judged"
 
@@ -156,7 +160,7 @@ class Runner:
         """A verdict that needs no scenario, because of what is already known."""
         if over := self.session.over():
             return Result(requirement, Verdict.ERROR, over)
-        if self.options.gentle and (stage or requirement.stage) in _PROVOKING:
+        if self.options.gentle and (stage or requirement.stage) in _HARMFUL:
             return Result(requirement, Verdict.UNTESTED, GENTLE)
         for need in requirement.needs:
             if lack := self.session.lack(need):
@@ -164,9 +168,14 @@ class Runner:
         return None
 
     def _judge(self, job: Job, part: Part | None = None, *, alone: bool = False) -> Record:
-        record = confirmed(
-            lambda attempt: self._once(job, part, alone, attempt), lambda: bool(self.session.over())
-        )
+        def attempt(number: int) -> Record:
+            record = self._once(job, part, alone, number)
+            if (part.stage if part else job.requirement.stage) in _PROVOKING and not self.session.over():
+                with suppress(Halted):
+                    self.session.recover()
+            return record
+
+        record = confirmed(attempt, lambda: bool(self.session.over()))
         self._replay(record)
         return record
 

@@ -62,6 +62,9 @@ class Judging(Protocol):
     def revive(self, death: PeerDied, /) -> None:
         """The peer died: start it again if it is ours, else nothing more can be judged."""
 
+    def recover(self) -> None:
+        """Wait until what our own inputs provoked is over: it is held against nobody, nor judged by."""
+
     def broken(self, code: str, /) -> None:
         """A requirement was found broken: what follows from that is not held against others."""
 

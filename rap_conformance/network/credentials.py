@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ssl
 from collections.abc import Callable
 from dataclasses import dataclass
 from urllib.parse import urlsplit
@@ -14,17 +15,22 @@ Signer = Callable[[str, str, bytes], Headers]
 
 @dataclass(frozen=True, slots=True)
 class Credentials:
-    """What identifies us: fixed headers, or a signer that makes them for each request.
+    """What identifies us: fixed headers, a signer that makes them for each request, a client certificate.
 
-    `signing` says how curl makes them: "aws:amz:REGION:SERVICE".
+    `certificate` is a TLS context that presents one. `signing` says how curl signs: "aws:amz:REGION:SERVICE".
     """
 
     headers: Headers = ()
     signer: Signer | None = None
+    certificate: ssl.SSLContext | None = None
     signing: str = ""
 
     def __bool__(self) -> bool:
-        return bool(self.headers or self.signer)
+        return bool(self.headers or self.signer or self.certificate)
+
+    def made(self, method: str, url: str, body: bytes) -> Headers:
+        """The headers for one request."""
+        return (*self.headers, *(self.signer(method, url, body) if self.signer else ()))
 
 
 NOBODY = Credentials()

@@ -11,7 +11,8 @@ from __future__ import annotations
 import ssl
 import threading
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
+from http.cookiejar import CookieJar, DefaultCookiePolicy
 from urllib.parse import urlsplit
 
 import httpx
@@ -19,38 +20,45 @@ import httpx
 from rap_conformance import __version__
 from rap_conformance.engine.evidence import Exchange, Failure, Headers
 from rap_conformance.network import raw
-from rap_conformance.network.answers import classify, decoded, slowed_down
+from rap_conformance.network.answers import classify, slowed_down
 from rap_conformance.network.credentials import NOBODY, Credentials, origin
 from rap_conformance.network.pace import HASTY, MOST_PATIENCE, PATIENT, Referee, slowly
 from rap_conformance.network.patience import Patience, Queue
 from rap_conformance.network.recipes import Recipe, Recipes
+from rap_conformance.network.recording import Answer, Question, recorded
 from rap_conformance.network.redaction import Redactor
 from rap_conformance.network.sources import Sources
 from rap_conformance.network.transport import Transport, connection_of, deadline
+from rap_conformance.protocol.messages import JSON
 
 USER_AGENT = f"rap-conformance/{__version__}"
+_ALWAYS: Headers = (
+    ("User-Agent", USER_AGENT),
+    ("Accept", "application/json"),
+    ("Accept-Encoding", "identity"),
+)
 BODY_CAP = 1 << 20
 """Bytes of an answer that are read, unless more is asked for; a longer one is cut and marked as truncated."""
-_RECORDED = 64 * 1024
-"""Bytes of a request's body that are kept."""
 
 
-@dataclass(slots=True)
-class _Answer:
-    """As much of an answer as has come."""
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """One of several requests on one connection; `credentials` as for `Probe.send`."""
 
-    status: int | None = None
-    headers: Headers = ()
-    body: bytearray = field(default_factory=bytearray)
-    connection: int = 0
+    body: bytes
+    credentials: Credentials | None = None
+    chunked: bool = False
 
 
 class Probe:
     """Makes exchanges with one server; safe to use from many threads.
 
     `timeout` is the deadline of one exchange in seconds, `origins` where
-    credentials may go. `sources` know where secrets come from, `proof` says
-    what else than credentials every request is made with.
+    credentials may go, `headers` go with every request. `context` is how TLS
+    is spoken by whoever presents no client certificate. `sources` know where
+    secrets come from, `proof` says what else than headers tells who we are.
+    Whoever is not us shares no connection with us, and has each one for one
+    request: what is left in it, or kept with it, must not meet the next.
     """
 
     def __init__(
@@ -62,6 +70,7 @@ class Probe:
         credentials: Credentials = NOBODY,
         origins: Iterable[str] = (),
         context: ssl.SSLContext | None = None,
+        headers: Headers = (),
         sources: Sources | None = None,
         proof: tuple[tuple[str, str], ...] = (),
     ) -> None:
@@ -70,11 +79,12 @@ class Probe:
         self.timeout = timeout
         self.credentials = credentials
         self.context = context
-        self._origins = {origin(url) for url in origins}
+        self.headers = headers
         self.sources = sources or Sources()
         self.proof = proof
-        self._client = self._new_client()
         self._recipes = Recipes()
+        self._origins = {origin(url) for url in origins}
+        self._clients: dict[tuple[ssl.SSLContext | None, bool], httpx.Client] = {}
         self._count = 0
         self._lock = threading.Lock()
         self._queues: dict[tuple[str, bool], Queue] = {}
@@ -87,12 +97,10 @@ class Probe:
         """How many requests were sent so far."""
         return self._count
 
-    def _new_client(self) -> httpx.Client:
-        return httpx.Client(transport=Transport(self.context), trust_env=False, timeout=self.timeout)
-
     def close(self) -> None:
         """Close every connection."""
-        self._client.close()
+        for client in self._clients.values():
+            client.close()
 
     # --- the same again ------------------------------------------------------
 
@@ -120,7 +128,8 @@ class Probe:
         recipes = [self._recipes.get(number) for number in numbers]
         made: list[Exchange] = []
         used: set[int] = set()
-        with self._new_client() as client:
+        context = self._context(recipes[-1].url, recipes[-1].credentials) if recipes and recipes[-1] else None
+        with self._new_client(context, keep=True) as client:
             for recipe in recipes:
                 if recipe is None:
                     raise LookupError("it is no longer known how that was asked")
@@ -186,134 +195,153 @@ class Probe:
 
     def unfinished(self, url: str, start: bytes, *, announced: int, within: float) -> Exchange:
         """A POST whose body stops short of the announced length, abandoned after `within` seconds."""
-        parts = urlsplit(url)
-        lines = [
-            f"POST {parts.path or '/'} HTTP/1.1",
-            f"Host: {parts.netloc}",
-            f"Content-Length: {announced}",
-        ]
-        headers: Headers = (("Content-Type", "application/json"), ("User-Agent", USER_AGENT))
-        signed = self._sign("POST", url, start, None)
-        lines += [f"{name}: {value}" for name, value in (*headers, *signed)]
+        headers = self._headers("POST", url, start, JSON, None)
         began = self.patience.now()
         with self._lock:
             self._count += 1
-        said = "\r\n".join([*lines, "", ""]).encode("utf-8", "surrogateescape") + start
-        answer, failure = raw.begin(parts, said, self.timeout, within, self.context)
-        status = int(answer[9:12]) if answer[:5] == b"HTTP/" and answer[9:12].isdigit() else None
-        return Exchange(
-            method="POST",
-            url=self.redactor.text(url),
-            request_headers=self.redactor.headers((*headers, *signed)),
-            request_body=self.redactor.data(start),
+        said = raw.head("POST", url, (*headers, ("Content-Length", str(announced)))) + start
+        context = self._context(url, None)
+        received, failure = raw.begin(urlsplit(url), said, self.timeout, within, context)
+        status = int(received[9:12]) if received[:5] == b"HTTP/" and received[9:12].isdigit() else None
+        answer = Answer(
             status=status,
-            response_headers=(),
-            response_body=self.redactor.data(answer.partition(b"\r\n\r\n")[2]),
-            started=began,
-            ended=self.patience.now(),
+            body=bytearray(received.partition(b"\r\n\r\n")[2]),
             failure=failure if status is None else None,
             detail=f"the body stopped after {len(start)} of {announced} bytes",
         )
+        span = began, self.patience.now()
+        return recorded(self.redactor, Question("POST", url, headers, start), answer, span, BODY_CAP)
+
+    def in_one_connection(self, url: str, asked: Sequence[Asked]) -> list[Exchange]:
+        """POSTs on one connection, each after the answer to the one before; ends where the server hangs up.
+
+        The connection is ours: where a client certificate identifies us, it is presented.
+        """
+        exchanges: list[Exchange] = []
+        with raw.Conversation(urlsplit(url), self.timeout, self._context(url, None)) as conversation:
+            for each in asked:
+                how = (*JSON, ("Transfer-Encoding", "chunked")) if each.chunked else JSON
+                headers = self._headers("POST", url, each.body, how, each.credentials)
+                began = self.patience.now()
+                with self._lock:
+                    self._count += 1
+                answer = conversation.ask("POST", url, headers, each.body, chunked=each.chunked)
+                if exchanges and answer.failure in {Failure.RESET, Failure.CUT_SHORT, Failure.TLS}:
+                    break
+                span = began, self.patience.now()
+                question = Question("POST", url, headers, each.body)
+                exchanges.append(recorded(self.redactor, question, answer, span, BODY_CAP))
+                if not conversation.open:
+                    break
+        return exchanges
 
     def _once(self, recipe: Recipe, timeout: float, client: httpx.Client | None = None) -> Exchange:
-        body = recipe.body
-        sent = [("User-Agent", USER_AGENT), ("Accept", "application/json"), ("Accept-Encoding", "identity")]
-        named = {name.lower() for name, _ in recipe.headers}
-        sent = [pair for pair in sent if pair[0].lower() not in named]
-        signed = self._sign(recipe.method, recipe.url, body, recipe.credentials)
-        headers = (*sent, *recipe.headers, *signed)
+        method, url, body, cap = recipe.method, recipe.url, recipe.body, recipe.cap
+        whole = body if isinstance(body, bytes) else b""
+        sent = self._headers(method, url, whole, recipe.headers, recipe.credentials)
+        chosen = client or self._client(url, recipe.credentials)
+        opened: list[str] = []
         with self._lock:
             self._count += 1
             number = self._count
 
-        def exchanged(headers: Headers) -> tuple[Exchange, int, bool]:
-            return self._exchange(client or self._client, number, recipe, headers, timeout)
+        def exchange(headers: Headers) -> tuple[Exchange, int]:
+            began = self.patience.now()
+            question = Question(method, url, headers, body, recipe.target)
+            answer = _answer(chosen, question, timeout, cap, opened)
+            made = recorded(self.redactor, question, answer, (began, self.patience.now()), cap)
+            return self._provenance(made, question, recipe.credentials, number), answer.connection
 
-        exchange, connection, opened = exchanged(headers)
-        stale = (
-            exchange.failure in {Failure.RESET, Failure.CUT_SHORT} and not opened and exchange.status is None
-        )
+        made, connection = exchange(sent)
+        stale = made.failure in {Failure.RESET, Failure.CUT_SHORT} and not opened and made.status is None
         if stale and isinstance(body, bytes):
             # The server closed an idle connection just as we used it again: no word about the request.
-            again, other, _ = exchanged((*headers, ("Connection", "close")))
+            again, other = exchange((*sent, ("Connection", "close")))
             # Nobody listens any more: then this very request may be what the server died of.
             if again.failure is not Failure.REFUSED:
-                exchange, connection = again, other
+                made, connection = again, other
         if isinstance(body, bytes):
-            kept = replace(recipe, connection=connection, began=exchange.started, ended=exchange.ended)
+            kept = replace(recipe, connection=connection, began=made.started, ended=made.ended)
             self._recipes.keep(number, kept)
-        return exchange
+        return made
 
-    def _sign(
-        self, method: str, url: str, body: bytes | Iterable[bytes], credentials: Credentials | None
-    ) -> Headers:
-        chosen = self._chosen(url, credentials)
-        signed: Headers = ()
-        if chosen.signer:
-            signed = chosen.signer(method, url, body if isinstance(body, bytes) else b"")
-        for _, value in chosen.headers:
-            self.redactor.learn(value)
-        return (*chosen.headers, *signed)
+    def _provenance(
+        self, made: Exchange, question: Question, credentials: Credentials | None, number: int
+    ) -> Exchange:
+        """The exchange with what it takes to make it again by hand."""
+        signing = self._who(question.url, credentials).signing
+        hidden = self.sources.hidden(question.headers, made.request_headers, question.shown, made.url)
+        proof = (*self.proof, ("aws-sigv4", signing)) if signing else self.proof
+        return replace(made, number=number, hidden=hidden, proof=proof)
 
-    def _chosen(self, url: str, credentials: Credentials | None) -> Credentials:
+    def _who(self, url: str, credentials: Credentials | None) -> Credentials:
+        """Who asks, as far as this URL may know."""
         chosen = self.credentials if credentials is None else credentials
-        return chosen if chosen and self.trusts(url) else NOBODY
+        return chosen if self.trusts(url) else NOBODY
 
-    def _exchange(
-        self, client: httpx.Client, number: int, recipe: Recipe, headers: Headers, timeout: float
-    ) -> tuple[Exchange, int, bool]:
-        """The exchange, the number of its connection (0: unknown), and whether that was opened for it."""
-        method, url, body, cap = recipe.method, recipe.url, recipe.body, recipe.cap
-        opened: list[str] = []
-        extensions: dict[str, object] = {
-            "trace": lambda event, _: opened.append(event) if event.startswith("connection.connect") else None
-        }
-        place = url
-        if recipe.target is not None:
-            extensions["target"] = (target := recipe.target.encode("latin-1", "replace"))
-            parts = urlsplit(url)
-            place = f"{parts.scheme}://{parts.netloc}{target.decode('latin-1')}"
-        start = self.patience.now()
-        answer = _Answer()
-        failure: Failure | None = None
-        detail = ""
-        try:
-            encoded = [
-                (name.encode("ascii"), value.encode("utf-8", "surrogateescape")) for name, value in headers
-            ]
-            request = client.build_request(method, url, content=body, headers=encoded, extensions=extensions)
-            with deadline(timeout):
-                _receive(client, request, answer, cap)
-        except Exception as error:
-            failure = classify(error, answered=answer.status is not None)
-            if failure is None:
-                raise
-            detail = str(error)[:200]
-        content, how = decoded(bytes(answer.body[:cap]), answer.headers, cap)
-        kept = body[:_RECORDED] if isinstance(body, bytes) else b"(sent in pieces)"
-        shown_url, shown_headers = self.redactor.text(place), self.redactor.headers(headers)
-        signing = self._chosen(url, recipe.credentials).signing
-        exchange = Exchange(
-            method=method,
-            url=shown_url,
-            request_headers=shown_headers,
-            request_body=self.redactor.data(kept),
-            status=answer.status,
-            response_headers=self.redactor.headers(answer.headers),
-            response_body=self.redactor.data(content),
-            started=start,
-            ended=self.patience.now(),
-            failure=failure,
-            detail=self.redactor.text(detail or how),
-            truncated=len(answer.body) > cap,
-            number=number,
-            hidden=self.sources.hidden(headers, shown_headers, place, shown_url),
-            proof=(*self.proof, ("aws-sigv4", signing)) if signing else self.proof,
+    def _headers(
+        self, method: str, url: str, body: bytes, headers: Headers, credentials: Credentials | None
+    ) -> Headers:
+        who = self._who(url, credentials)
+        for _, value in who.headers:
+            self.redactor.learn(value)
+        given = {name.lower() for name, _ in headers}
+        always = [*_ALWAYS, *self.headers]
+        return (
+            *(pair for pair in always if pair[0].lower() not in given),
+            *headers,
+            *who.made(method, url, body),
         )
-        return exchange, answer.connection, bool(opened)
+
+    def _context(self, url: str, credentials: Credentials | None) -> ssl.SSLContext | None:
+        return self._who(url, credentials).certificate or self.context
+
+    def _client(self, url: str, credentials: Credentials | None) -> httpx.Client:
+        context = self._context(url, credentials)
+        ours = credentials is None or credentials == self.credentials
+        with self._lock:
+            client = self._clients.get((context, ours))
+            if client is None:
+                client = self._clients[context, ours] = self._new_client(context, keep=ours)
+        return client
+
+    def _new_client(self, context: ssl.SSLContext | None, *, keep: bool) -> httpx.Client:
+        transport = Transport(context, keep=keep)
+        return httpx.Client(transport=transport, trust_env=False, timeout=self.timeout, cookies=_no_cookies())
 
 
-def _receive(client: httpx.Client, request: httpx.Request, answer: _Answer, cap: int) -> None:
+def _no_cookies() -> CookieJar:
+    """A jar that keeps nothing: who asks is what we say, never what an answer to somebody else set."""
+    return CookieJar(DefaultCookiePolicy(allowed_domains=[]))
+
+
+def _answer(client: httpx.Client, question: Question, timeout: float, cap: int, opened: list[str]) -> Answer:
+    """What comes back; `opened` is told of each connection that is opened for it."""
+    answer = Answer()
+    extensions: dict[str, object] = {
+        "trace": lambda event, _: opened.append(event) if event.startswith("connection.connect") else None
+    }
+    if question.target is not None:
+        extensions["target"] = question.target.encode("latin-1", "replace")
+    try:
+        encoded = [
+            (name.encode("ascii"), value.encode("utf-8", "surrogateescape"))
+            for name, value in question.headers
+        ]
+        request = client.build_request(
+            question.method, question.url, content=question.body, headers=encoded, extensions=extensions
+        )
+        with deadline(timeout):
+            _receive(client, request, answer, cap)
+    except Exception as error:
+        answer.failure = classify(error, answered=answer.status is not None)
+        if answer.failure is None:
+            raise
+        answer.detail = str(error)[:200]
+    return answer
+
+
+def _receive(client: httpx.Client, request: httpx.Request, answer: Answer, cap: int) -> None:
     """Send a request and read its answer, no further than just beyond `cap` bytes."""
     response = client.send(request, stream=True, follow_redirects=False)
     try:

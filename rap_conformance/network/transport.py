@@ -108,14 +108,14 @@ def connection_of(response: httpx.Response) -> int:
 class Transport(httpx.BaseTransport):
     """An httpx transport whose exchanges obey `deadline`. Errors are httpcore's own."""
 
-    def __init__(self, context: ssl.SSLContext | None = None) -> None:
+    def __init__(self, context: ssl.SSLContext | None = None, *, keep: bool = True) -> None:
         for name in ("httpcore", "httpx"):
             # Their debug logs hold every header, credentials included.
             logging.getLogger(name).setLevel(logging.WARNING)
         self._pool = httpcore.ConnectionPool(
             ssl_context=context,
             max_connections=None,
-            max_keepalive_connections=32,
+            max_keepalive_connections=32 if keep else 0,
             keepalive_expiry=2.0,
             network_backend=_Backend(),
         )

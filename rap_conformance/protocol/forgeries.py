@@ -1,48 +1,117 @@
-"""Requests that are not authentic, each one step away from one that is. No I/O."""
+"""Requests that are not authentic, each one step away from one that is. No I/O.
+
+Specification: "Tool Call Status Check", section "Security Considerations".
+"""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator
+import base64
+import json
+from collections.abc import Callable, Iterator
 
 from rap_conformance.engine.evidence import Headers
+from rap_conformance.protocol.secrets import Piece, rewritten, same
 
-_CASELESS = re.compile(r"[0-9a-fA-F]+|[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
-"""Hex and UUIDs: the same value in another case may well be the same secret."""
+WRONG = "rapc-wrong-credential"
+PLAINLY_WRONG = "a wrong credential"
 
-Forgery = tuple[str, Headers]
-"""What is wrong, and the headers that are sent instead of the right ones."""
-
-
-def split(value: str) -> tuple[str, str]:
-    """Scheme and token of a header's value: "Bearer X" gives ("Bearer ", "X"), a bare key ("", key)."""
-    scheme, space, token = value.partition(" ")
-    return (scheme + space, token) if space else ("", value)
+Forgery = tuple[str, str]
+"""What is wrong, and the piece of a header that is sent instead of the right one."""
 
 
-def forgeries(headers: Headers) -> Iterator[Forgery]:
-    """Wrong credentials, for each configured header in turn; the others stay right."""
-    yield "no credentials", ()
-    for index, (name, value) in enumerate(headers):
-        scheme, token = split(value)
-        middle = len(token) // 2
-        other = "A" if token[middle : middle + 1] != "A" else "B"
-        wrong = [
-            ("an empty credential", ""),
-            ("the scheme without a token", scheme.strip()),
-            ("a wrong credential", f"{scheme}rapc-wrong-credential"),
-            ("a truncated credential", f"{scheme}{token[:-1]}"),
-            ("half of the credential", f"{scheme}{token[:middle]}"),
-            ("a lengthened credential", f"{scheme}{token}0"),
-            ("a credential lengthened at its start", f"{scheme}x{token}"),
-            ("a credential altered in its middle", f"{scheme}{token[:middle]}{other}{token[middle + 1 :]}"),
-            ("a credential altered at its start", f"{scheme}{'A' if token[:1] != 'A' else 'B'}{token[1:]}"),
-        ]
-        if not _CASELESS.fullmatch(token) and token.swapcase() != token:
-            wrong.append(("the credential in another letter case", f"{scheme}{token.swapcase()}"))
-        for title, forged in wrong:
-            if forged != value and forged != scheme + token:
-                yield title, (*headers[:index], (name, forged), *headers[index + 1 :])
+def wrong(piece: Piece) -> str:
+    """The piece with a secret that resembles ours in nothing but its form."""
+    if piece.signed:
+        return piece.holding("".join("fedcba9876543210"[int(digit, 16)] for digit in piece.secret))
+    if piece.basic is not None:
+        return piece.holding(_encoded(f"rapc-nobody:{WRONG}".encode()))
+    return piece.holding(WRONG)
+
+
+def forged(headers: Headers, piece: Piece, title: str) -> Headers:
+    """The headers with one piece forged in the way that `title` names."""
+
+    def change(each: Piece) -> str:
+        return dict(forgeries(each)).get(title, each.text) if each.key == piece.key else each.text
+
+    return rewritten(headers, change)
+
+
+def forgeries(piece: Piece) -> Iterator[Forgery]:
+    """Wrong credentials in place of one piece; none of them decodes to the right secret."""
+    emptied = piece.holding("") if piece.place else ""
+    yield "an empty credential", emptied
+    if piece.scheme:
+        yield "the scheme without a token", piece.scheme.partition(" ")[0]
+    yield PLAINLY_WRONG, wrong(piece)
+    for title, candidates in _altered(piece):
+        for candidate in candidates:
+            if candidate and not same(candidate, piece.secret):
+                yield title, piece.holding(candidate)
+                break
+    if piece.signed:
+        yield "another key's id", piece.text.replace("Credential=", "Credential=RAPC", 1)
+    elif token := _unsigned(piece.secret):
+        yield "a token that says it needs no signature", piece.holding(token)
+
+
+def _altered(piece: Piece) -> Iterator[tuple[str, list[str]]]:
+    """Texts that nearly are the secret; of each kind several, should the first decode to the same."""
+    basic = piece.basic
+    if basic is not None:
+        yield from ((title, [_encoded(each) for each in made]) for title, made in _altered_basic(basic))
+        return
+    secret = piece.secret
+    middle = len(secret) // 2
+    digits = "0123456789abcdef" if piece.signed else "AB0"
+    yield "a truncated credential", [secret[:-1], secret[:-2], secret[:-4]]
+    yield "half of the credential", [secret[:middle]]
+    yield "a lengthened credential", [secret + "0", secret + "0A0A"]
+    yield "a credential lengthened at its start", ["x" + secret]
+    yield (
+        "a credential altered in its middle",
+        [f"{secret[:middle]}{d}{secret[middle + 1 :]}" for d in digits],
+    )
+    yield "a credential altered at its start", [d + secret[1:] for d in digits]
+    yield "the credential in another letter case", [secret.swapcase()]
+
+
+def _altered_basic(basic: bytes) -> Iterator[tuple[str, list[bytes]]]:
+    """The same of user and password; a user's name may well be known in any letter case."""
+    user, _, password = basic.partition(b":")
+    middle = len(basic) // 2 - (basic[len(basic) // 2 : len(basic) // 2 + 1] == b":")
+    cut, cased = (user + b":" + password[:-1], user + b":" + password.swapcase())
+    if not password:
+        cut, cased = user[:-1] + b":", basic
+    elsewhere = [c for c in b"AB0" if basic[middle : middle + 1].lower() != bytes([c]).lower()]
+    first = [c for c in b"AB0" if basic[:1].lower() != bytes([c]).lower()]
+    yield "a truncated credential", [cut]
+    yield "half of the credential", [basic[:middle]]
+    yield "a lengthened credential", [basic + b"0" if password else user + b"0:"]
+    yield "a credential lengthened at its start", [b"x" + basic]
+    yield (
+        "a credential altered in its middle",
+        [basic[:middle] + bytes([c]) + basic[middle + 1 :] for c in elsewhere],
+    )
+    yield "a credential altered at its start", [bytes([c]) + basic[1:] for c in first]
+    yield "the credential in another letter case", [cased]
+
+
+def _encoded(data: bytes) -> str:
+    return base64.b64encode(data).decode("ascii")
+
+
+def _unsigned(token: str) -> str:
+    """A JSON Web Token with `alg` none and no signature (RFC 7519, 6); empty for what is no such token."""
+    parts = token.split(".")
+    try:
+        header = json.loads(base64.urlsafe_b64decode(parts[0] + "=" * (-len(parts[0]) % 4)))
+    except ValueError:
+        return ""
+    if len(parts) != 3 or not isinstance(header, dict) or "alg" not in header:
+        return ""
+    none = json.dumps({**header, "alg": "none"}, separators=(",", ":")).encode()
+    return f"{base64.urlsafe_b64encode(none).decode('ascii').rstrip('=')}.{parts[1]}."
 
 
 def spellings(path: str) -> list[tuple[str, str]]:
@@ -65,21 +134,66 @@ def spellings(path: str) -> list[tuple[str, str]]:
     ]
 
 
-def loose(headers: Headers) -> Iterator[tuple[str, Headers, str]]:
-    """The right secret where it does not belong: title, headers, query string."""
-    for name, value in headers:
-        scheme, token = split(value)
-        if name.lower() == "authorization":
-            wrong = f"{scheme}rapc-wrong-credential"
-            yield "a wrong Authorization header before the right one", ((name, wrong), (name, value)), ""
-            yield "a wrong Authorization header after the right one", ((name, value), (name, wrong)), ""
-            if scheme:
-                for foreign in ("Basic", "Token", "Negotiate", "X-Rapc"):
-                    if foreign.lower() != scheme.strip().lower():
-                        yield (
-                            f"the right token under the scheme {foreign}",
-                            ((name, f"{foreign} {token}"),),
-                            "",
-                        )
-                yield "the right token without a scheme", ((name, token),), ""
-        yield "the right token in the query string", (), f"access_token={token}&token={token}"
+def claims(open_path: str, user: str) -> list[tuple[str, str]]:
+    """Headers by which a trusted proxy tells who calls, and for what. From others they are worth nothing.
+
+    `open_path` is one that needs no credentials, `user` somebody who may well exist.
+    """
+    return [
+        ("X-Forwarded-For", "127.0.0.1"),
+        ("X-Real-IP", "127.0.0.1"),
+        ("Forwarded", "for=127.0.0.1"),
+        ("X-Original-URL", open_path),
+        ("X-Rewrite-URL", open_path),
+        ("X-Forwarded-User", user),
+        ("X-Remote-User", user),
+        ("Remote-User", user),
+        ("X-Auth-Request-User", user),
+        ("X-Consumer-Username", user),
+        ("X-SSL-Client-Verify", "SUCCESS"),
+        ("X-Forwarded-Client-Cert", f'Subject="CN={user}"'),
+    ]
+
+
+SMUGGLING = ("X-Original-URL", "X-Rewrite-URL")
+"""Headers by which some servers let a request for one path be one for another."""
+
+
+def loose(piece: Piece) -> Iterator[tuple[str, Callable[[Headers], Headers], str]]:
+    """The right secret where it does not belong: title, what becomes of the headers, query string."""
+    name, scheme, secret = piece.header, piece.before, piece.secret
+
+    def instead(*values: str) -> Callable[[Headers], Headers]:
+        def change(headers: Headers) -> Headers:
+            others = tuple(pair for pair in headers if pair[0].lower() != name.lower())
+            return (*others, *((name, value) for value in values))
+
+        return change
+
+    if name.lower() == "authorization":
+        yield _conflict("before", name, wrong_first=True)
+        yield _conflict("after", name, wrong_first=False)
+        if piece.signed:
+            return
+        if scheme:
+            for foreign in ("Basic", "Token", "Negotiate", "X-Rapc", "Bearer"):
+                if foreign.lower() != piece.scheme.lower():
+                    yield f"the right token under the scheme {foreign}", instead(f"{foreign} {secret}"), ""
+            yield "the right token without a scheme", instead(secret), ""
+    yield "the right token in the query string", instead(), f"access_token={secret}&token={secret}"
+
+
+def _conflict(where: str, name: str, *, wrong_first: bool) -> tuple[str, Callable[[Headers], Headers], str]:
+    """Two headers of one name, one of them right."""
+
+    def change(headers: Headers) -> Headers:
+        made: list[tuple[str, str]] = []
+        for header, value in headers:
+            if header.lower() != name.lower():
+                made.append((header, value))
+                continue
+            false = (header, f"{value.partition(' ')[0]} {WRONG}" if " " in value else WRONG)
+            made += [false, (header, value)] if wrong_first else [(header, value), false]
+        return tuple(made)
+
+    return f"a wrong Authorization header {where} the right one", change, ""

@@ -73,6 +73,9 @@ class RuntimeSession:
         self.supervisor.kill()
         self.start_adapter()
 
+    def recover(self) -> None:
+        """Each scenario boots the runtime anew."""
+
     def broken(self, _: str) -> None:
         """A requirement was found broken; nothing else depends on it."""
 

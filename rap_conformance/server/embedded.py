@@ -11,7 +11,8 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from rap_conformance.server.config import Config, parse
+from rap_conformance.server.config import Config
+from rap_conformance.server.config_file import parse
 
 EMBEDDED_RATE_LIMIT = 450
 """Requests of one kind in any 5 s that the embedded server takes: generous, yet met by a flood of 500."""

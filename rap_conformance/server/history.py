@@ -20,6 +20,8 @@ class History:
         self._latencies: list[float] = []
         self._elapsed: list[float] = []
         self._provoked: list[Exchange] = []
+        self._answers = 0
+        self._betrayals: dict[str, Exchange] = {}
         self._broken: set[str] = set()
 
     def last(self) -> Exchange | None:
@@ -36,6 +38,11 @@ class History:
                 self._elapsed.append(exchange.elapsed)
             if of_status and exchange.failure is None:
                 self._latencies.append(exchange.elapsed)
+            if of_status and exchange.status is not None:
+                self._answers += 1
+                if exchange.betrays:
+                    kind = "an error" if exchange.status >= 400 else "an answer"
+                    self._betrayals.setdefault(f"{exchange.betrays} in {kind}", exchange)
 
     @property
     def silences(self) -> int:
@@ -54,6 +61,12 @@ class History:
         """Response times of the status endpoint, in seconds."""
         with self._lock:
             return tuple(self._latencies)
+
+    @property
+    def betrayals(self) -> tuple[int, dict[str, Exchange]]:
+        """How many answers the status endpoint gave, and those that held secrets of ours, by what it was."""
+        with self._lock:
+            return self._answers, dict(self._betrayals)
 
     def provoke(self, exchange: Exchange) -> None:
         """Keep an answer to an input that should be refused: what it reveals is judged later."""

@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING, Any
 
 from rap_conformance.engine.evidence import Exchange, Failure, Finding, Headers
 from rap_conformance.engine.record import Record, Recorder
+from rap_conformance.engine.requirement import Stage
 from rap_conformance.engine.scenario import (
     PeerDied,
     Trouble,
     Untested,
     Violation,
 )
-from rap_conformance.network.credentials import Credentials
+from rap_conformance.network.pace import NoAnswer
 from rap_conformance.network.receiver import Answer, Delivery
 from rap_conformance.protocol.messages import JSON, closure, encode, fresh, invocation, query
 from rap_conformance.protocol.reading import means_alive
@@ -51,7 +52,27 @@ class Peer(Recorder):
     # --- plain requests ------------------------------------------------------
 
     def send(self, method: str, url: str, body: bytes | Iterable[bytes] = b"", **how: Any) -> Exchange:
-        """One exchange; `how` as for Probe.send."""
+        """One exchange; `how` as for Probe.send.
+
+        Amid wrong credentials a right request that is refused says nothing: it is sent again once ordinary
+        questions are answered. Raises Untested if they are not.
+        """
+        if not self._forging or (how.get("credentials") or self.session.other) != self.session.other:
+            return self._send(method, url, body, **how)
+        try:
+            exchange = self._send(method, url, body, **how)
+        except NoAnswer:
+            pass
+        else:
+            refused = exchange.status in {401, 403} or exchange.failure in {Failure.REFUSED, Failure.TLS}
+            asked = url == self.session.facts.status_url and exchange.status is None
+            if not (refused or asked):
+                return exchange
+        if not self.session.recovered():
+            raise Untested(self.session.recovery.failed)
+        return self._send(method, url, body, **how)
+
+    def _send(self, method: str, url: str, body: bytes | Iterable[bytes], **how: Any) -> Exchange:
         self.patience.check()
         history = self.session.history
         if history.silences >= MOST_SILENCES and not self.session.speaks():
@@ -63,9 +84,13 @@ class Peer(Recorder):
         self.record.exchanges += 1
         history.ended(exchange, of_status=url == self.session.facts.status_url)
         if exchange.failure is Failure.REFUSED and url.startswith(self.session.facts.base):
-            if not self.session.answers():
+            if not self.session.answers() and not (self._forging and self.session.recovered()):
                 raise _died(_epitaph(before) if before else f"nobody answers at {url} any more", before)
         return exchange
+
+    @property
+    def _forging(self) -> bool:
+        return self.record.requirement.stage is Stage.FORGED
 
     def discover(self, **how: Any) -> Exchange:
         """GET the manifest."""
@@ -93,18 +118,6 @@ class Peer(Recorder):
     def authenticated(self) -> bool:
         """Whether credentials are configured."""
         return bool(self.session.probe.credentials)
-
-    def need_credentials(self) -> Credentials:
-        """Our credentials. Raises NotApplicable for a declared trusted network, Untested without any."""
-        self.session.need_credentials()
-        return self.session.probe.credentials
-
-    def forged(self, *values: str, name: str = "Authorization") -> Credentials:
-        """Credentials that are not ours; their values are hidden in reports as well."""
-        for value in values:
-            if value.strip():
-                self.session.redactor.learn(value)
-        return Credentials(tuple((name, value) for value in values))
 
     # --- calls ---------------------------------------------------------------
 

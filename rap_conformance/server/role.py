@@ -9,7 +9,8 @@ from rap_conformance.engine.inputs import ConfigError, check_url, parse_auth_hea
 from rap_conformance.engine.role import Given, Role, Settings
 from rap_conformance.engine.toml_file import Document
 from rap_conformance.places import in_checkout
-from rap_conformance.server.config import KEYS, Config, from_document
+from rap_conformance.server.config import Config
+from rap_conformance.server.config_file import KEYS, from_document
 from rap_conformance.server.embedded import embedded_config
 from rap_conformance.server.options import INVOKE, ServerOptions
 from rap_conformance.server.peer import Peer

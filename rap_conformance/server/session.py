@@ -13,33 +13,33 @@ from rap_conformance.engine.evidence import Exchange, Failure, Verdict
 from rap_conformance.engine.inputs import ConfigError
 from rap_conformance.engine.options import Options
 from rap_conformance.engine.run import Target
-from rap_conformance.engine.scenario import Halted, NotApplicable, PeerDied, Trouble, Untested
+from rap_conformance.engine.scenario import Halted, PeerDied, Trouble, Untested
 from rap_conformance.engine.session import Account, Lack
 from rap_conformance.network.credentials import Credentials
 from rap_conformance.network.patience import Patience
 from rap_conformance.network.probe import Probe
 from rap_conformance.network.receiver import Receiver
 from rap_conformance.network.redaction import Redactor
-from rap_conformance.network.sources import Sources
 from rap_conformance.network.supervisor import CommandFailed, Supervisor, run_command
 from rap_conformance.protocol.messages import JSON, closure, encode, fresh, query
 from rap_conformance.protocol.presence import Presence, State
 from rap_conformance.server.call import Call
-from rap_conformance.server.config import Auth, Config, ScenarioConfig, redacted
+from rap_conformance.server.config import Config, ScenarioConfig, redacted
 from rap_conformance.server.endpoints import Inquiry
 from rap_conformance.server.facts import Facts
 from rap_conformance.server.history import History
+from rap_conformance.server.identity import credentials_of, secrets_of, sources_of
+from rap_conformance.server.needs import Needs
 from rap_conformance.server.options import ServerOptions
+from rap_conformance.server.recovery import RECOVERY, Recovery
 from rap_conformance.server.tempo import Tempo
 from rap_conformance.server.tools import Tools
 
 T = TypeVar("T")
-_KINDS = {"pending": "pending", "quick": "quick", "sub": "subscription"}
-"""The kind of call that a need of the catalogue stands for."""
 _SIDES = 24
 """Scenarios that may run beside each other."""
-RECOVERY = 120.0
-"""Seconds in which a server forgets what our own inputs provoked: a lock-out, a limit."""
+_RESTARTED = 45.0
+"""Seconds after which a server of ours that answers no ordinary question any more is started again."""
 _CLEANING = 20.0
 """Seconds that leaving a server as it was found may take."""
 
@@ -76,7 +76,8 @@ class ServerSession:
         self.receiver = _receiver(self.patience, self.redactor, options)
         if config.server.command:
             self.supervisor = Supervisor(self.patience, self.redactor, config.server.command)
-            self.facts.base = f"http://127.0.0.1:{self.supervisor.port}{config.server.prefix}"
+            address = f"{config.server.scheme}://127.0.0.1:{self.supervisor.port}"
+            self.facts.base = f"{address}{config.server.prefix}"
         else:
             self.facts.base = config.server.url or ""
         self.facts.status_url = f"{self.facts.base}/tool_call_status"
@@ -85,15 +86,27 @@ class ServerSession:
             self.patience,
             self.redactor,
             timeout=config.server.request_timeout,
-            credentials=_credentials(auth),
+            credentials=credentials_of(auth),
             origins=[self.facts.base, *auth.origins],
-            context=auth.tls(),
-            sources=_sources(auth),
+            context=auth.tls(certificate=False),
+            headers=config.server.headers,
+            sources=sources_of(auth),
             proof=auth.files,
         )
         self.probe.referees[self.facts.status_url] = self.ordinary
-        self.other = _credentials(auth.other) if auth.other else Credentials()
+        self.other = credentials_of(auth.other) if auth.other else Credentials()
+        for secret, name in (*secrets_of(self.probe.credentials), *secrets_of(self.other)):
+            self.redactor.own(secret, name)
         self.tools = Tools(self.facts, config, options.invoke, common.seed)
+        self.needs = Needs(
+            self.facts,
+            self.tools,
+            trusted=auth.none,
+            identified=bool(self.probe.credentials),
+            other=bool(self.other),
+            ours=self.supervisor is not None,
+        )
+        self.recovery = Recovery(self.patience, self.ordinary, self._as_at_first, self._gone)
 
     # --- what the engine asks ------------------------------------------------
 
@@ -111,58 +124,9 @@ class ServerSession:
 
     def lack(self, need: str) -> Lack | None:
         """What is wrong if something of that name is needed; None if it is there, or nobody knows yet."""
-        try:
-            self._need(need)
-        except NotApplicable as missing:
-            return Lack(Verdict.NOT_APPLICABLE, str(missing))
-        except Untested as missing:
-            return Lack(Verdict.UNTESTED, str(missing))
-        except Trouble as trouble:
-            return Lack(Verdict.ERROR, str(trouble))
-        return None
-
-    def _need(self, need: str) -> None:
-        """Raises NotApplicable, Untested or Trouble if something is not there."""
-        if need == "manifest" and self.facts.manifest is None:
-            silent = self.facts.discovery is None or self.facts.discovery.status is None
-            raise (Trouble if silent else Untested)(self.facts.no_calls)
-        if need == "status":
-            self._need_status()
-        elif need == "control" and self.supervisor is None:
-            raise Untested("only the suite can restart the server: give --server-cmd instead of --server-url")
-        elif need == "auth":
-            self.need_credentials()
-        elif need == "other" and not self.other:
-            raise Untested("no second identity is configured; give [auth.other]")
-        elif need == "prefix" and not self.facts.prefix:
-            raise NotApplicable("the base URL has no path prefix")
-        elif need in _KINDS:
-            self.tool(_KINDS[need])
-
-    def _need_status(self) -> None:
-        presence = self.facts.status
-        match presence.state:
-            case State.ABSENT:
-                reason = f"the server has no /tool_call_status: {presence.reason}"
-                if self.facts.status_without_live:
-                    reason += (
-                        " (asked while no call was live: a server that answers 404 for unknown ids "
-                        "looks the same)"
-                    )
-                raise NotApplicable(reason)
-            case State.UNSURE:
-                raise Untested(f"/tool_call_status cannot be judged: {presence.reason}")
-            case State.ERROR:
-                raise Trouble(f"/tool_call_status cannot be judged: {presence.reason}")
-
-    def need_credentials(self) -> None:
-        """Raises NotApplicable for a declared trusted network, Untested if no credentials are configured."""
-        if self.config.auth.none:
-            raise NotApplicable(
-                "the configuration declares a trusted network without authentication (--no-auth)"
-            )
-        if not self.probe.credentials:
-            raise Untested("no credentials are configured; give --auth-header or [auth]")
+        if self.recovery.failed:
+            return Lack(Verdict.UNTESTED, self.recovery.failed)
+        return self.needs.lack(need)
 
     def revive(self, death: PeerDied) -> None:
         """Start the server again if it is ours and does not answer, else nothing more can be judged."""
@@ -229,7 +193,7 @@ class ServerSession:
             causes=tuple(self.causes),
             notes=tuple(self.notes),
             cut_short=self.dead,
-            incomplete=self.refused,
+            incomplete=self.refused or self.recovery.failed,
             doubtful=doubtful and config.features.get("status") is None,
             configuration=redacted(config),
             latencies=self.history.latencies,
@@ -253,21 +217,38 @@ class ServerSession:
         body = encode(query(fresh(), fresh("thread")))
         return self.probe.send("POST", self.facts.status_url, body, headers=JSON, patient=False)
 
+    def _gone(self) -> bool:
+        return self.supervisor is not None and not self.supervisor.running
+
     def speaks(self) -> bool:
         """Whether an ordinary question is answered although many others were not."""
         exchange = self.ordinary()
         self.history.ended(exchange, of_status=False)
         return exchange.failure is not Failure.TIMEOUT
 
+    def recover(self) -> None:
+        """Wait until an ordinary question is answered again; if it is not, start a server of ours anew."""
+        if self.facts.status.state is not State.PRESENT or self.facts.status_plainly is None:
+            return
+        if self.recovered(_RESTARTED if self.supervisor else RECOVERY):
+            return
+        if self.supervisor is not None:
+            with contextlib.suppress(Trouble):
+                why, self.recovery.failed = self.recovery.failed, ""
+                self.restart()
+                if self.recovered():
+                    self.notes.append(f"{why}; it was started again")
+                    return
+        if self.recovery.failed not in self.causes:
+            self.causes.append(self.recovery.failed)
+
     def recovered(self, within: float = RECOVERY) -> bool:
         """Wait until an ordinary question is answered again: what our own inputs provoked is waited out."""
+        return self.recovery.wait(within)
+
+    def _as_at_first(self, exchange: Exchange) -> bool:
         plainly = self.facts.status_plainly
-
-        def answered() -> bool:
-            exchange = self.ordinary()
-            return exchange.status is not None and exchange.status == plainly
-
-        return bool(self.patience.until(answered, within, every=0.5))
+        return plainly is None or exchange.status == plainly
 
     def restart(self, *, kill: bool = True) -> None:
         """Kill the server and start it again on the same port.
@@ -397,26 +378,3 @@ def _receiver(patience: Patience, redactor: Redactor, options: ServerOptions) ->
             f"--callback-bind: cannot listen on {host}:{port} ({error.strerror or error}); "
             "give a free port of this machine, or 0 to have one chosen"
         ) from None
-
-
-def _credentials(auth: Auth) -> Credentials:
-    signer = None
-    if auth.sigv4 is not None:
-        from rap_conformance.network import sigv4
-
-        try:
-            signer = sigv4.signer(auth.sigv4.service, auth.sigv4.region)
-        except sigv4.NoAwsCredentials as missing:
-            raise ConfigError(str(missing)) from None
-    headers = tuple((name, secret.reveal()) for name, secret in auth.headers)
-    signing = f"aws:amz:{auth.sigv4.region}:{auth.sigv4.service}" if auth.sigv4 else ""
-    return Credentials(headers, signer, signing)
-
-
-def _sources(auth: Auth) -> Sources:
-    """Where the secrets of both identities come from."""
-    sources = Sources()
-    for identity in filter(None, (auth, auth.other)):
-        for name, secret in identity.headers:
-            sources.learn(name, secret.reveal(), secret.variable)
-    return sources

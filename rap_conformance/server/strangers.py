@@ -1,36 +1,155 @@
-"""Questions of callers who are not authentic, made from the credentials of one who is.
+"""Callers who are not authentic, made from the credentials of one who is: each is one step away from that.
 
-Specification: "Tool Call Status Check", section "Security Considerations".
+Specification: "Tool Call Status Check", section "Security Considerations"; "Transport", "Authentication".
 """
 
 from __future__ import annotations
 
-from rap_conformance.engine.evidence import Exchange, Headers
-from rap_conformance.engine.scenario import Untested
-from rap_conformance.network.credentials import Credentials
-from rap_conformance.protocol.messages import fresh
-from rap_conformance.server.call import Call
+import ssl
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+
+from rap_conformance.engine.evidence import Headers
+from rap_conformance.network.credentials import NOBODY, Credentials
+from rap_conformance.protocol.forgeries import PLAINLY_WRONG, forged, forgeries, wrong
+from rap_conformance.protocol.leaks import reveals
+from rap_conformance.protocol.secrets import Piece, pieces, rewritten
+from rap_conformance.server.identity import self_made
+from rap_conformance.server.merit import ask_as, on_merit
 from rap_conformance.server.peer import Peer
 
+Stranger = tuple[str, Credentials]
+"""What is wrong with a caller's credentials, and the credentials."""
 
-def need_headers(peer: Peer) -> Headers:
-    """The configured credential headers, which forgeries start from. Raises Untested if there are none."""
-    headers = peer.session.probe.credentials.headers
-    if not headers:
-        raise Untested("the credentials are not headers, so no forged ones can be made")
-    return headers
+Change = Callable[[Headers], Headers]
+
+OTHER_AUTHORITY = "a certificate of another authority"
 
 
-def forged(peer: Peer, headers: Headers) -> Credentials:
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """What shows who we are, piece by piece. `self_made` presents a certificate that nobody vouches for."""
+
+    ours: Credentials
+    pieces: tuple[Piece, ...]
+    self_made: ssl.SSLContext | None
+
+    @property
+    def certified(self) -> bool:
+        """Whether a client certificate is among what identifies us."""
+        return self.ours.certificate is not None
+
+    @property
+    def single(self) -> bool:
+        """Whether one thing alone shows who we are."""
+        return len(self.pieces) + self.certified == 1
+
+    def changed(self, change: Change, *, alone: Piece | None = None, certified: bool = True) -> Credentials:
+        """Ours with headers as `change` makes them; with `alone` of that piece, and nothing else."""
+        ours = self.ours
+
+        def sign(method: str, url: str, body: bytes) -> Headers:
+            made = ours.made(method, url, body)
+            if alone is not None:
+                made = rewritten(made, lambda each: each.text if each.key == alone.key else None)
+            return change(made)
+
+        certificate = ours.certificate if certified and alone is None else None
+        if ours.signer is None:
+            return Credentials(sign("", "", b""), certificate=certificate)
+        return Credentials(signer=sign, certificate=certificate)
+
+    def forging(self, piece: Piece, title: str, *, alone: bool) -> Credentials:
+        """Ours with one piece forged in the way that `title` names."""
+        return self.changed(lambda headers: forged(headers, piece, title), alone=piece if alone else None)
+
+    def all_wrong(self) -> Credentials:
+        """Every piece that looks like a secret in its right form, and wrong; if none does, every piece."""
+        telling = {piece.key for piece in self.pieces if piece.telling} or {p.key for p in self.pieces}
+
+        def change(headers: Headers) -> Headers:
+            return rewritten(headers, lambda each: wrong(each) if each.key in telling else each.text)
+
+        made = self.changed(change)
+        return Credentials(made.headers, made.signer, self.self_made)
+
+
+def identity(peer: Peer) -> Identity:
+    """What shows who we are."""
+
+    def make() -> Identity:
+        ours = peer.session.probe.credentials
+        found = pieces(ours.made("POST", peer.session.facts.status_url, b"{}"))
+        return Identity(ours, tuple(found), self_made(peer.config.auth))
+
+    return peer.session.once("identity", make)
+
+
+def plainly_wrong(peer: Peer) -> Credentials:
+    """A caller with credentials that resemble ours in nothing but their form."""
+    return hidden(peer, identity(peer).all_wrong())
+
+
+def deciding(peer: Peer) -> Mapping[tuple[str, str], bool]:
+    """The pieces that decide whether we are let in, by their keys, and whether each is enough alone.
+
+    Of several, one may be a preference, a tenant or a version: it decides if it looks like a secret, and
+    either is enough without the others, or neither a wrong one nor none passes beside them, who are right.
+    """
+    return peer.session.once("deciding", lambda: dict(_deciding(peer)))
+
+
+def _deciding(peer: Peer) -> Iterator[tuple[tuple[str, str], bool]]:
+    who = identity(peer)
+    for piece in who.pieces:
+        if who.single:
+            yield piece.key, False
+            return
+
+        def without(headers: Headers, piece: Piece = piece) -> Headers:
+            return rewritten(headers, lambda each: None if each.key == piece.key else each.text)
+
+        tried = {
+            "alone": who.changed(lambda headers: headers, alone=piece),
+            "wrong": who.forging(piece, PLAINLY_WRONG, alone=False),
+            "absent": who.changed(without),
+        }
+        asks = [
+            (how, lambda caller=caller: ask_as(peer, hidden(peer, caller))) for how, caller in tried.items()
+        ]
+        passes = {how: reveals(exchange) for how, exchange in on_merit(peer, asks)}
+        if piece.telling and (passes["alone"] or not (passes["wrong"] or passes["absent"])):
+            yield piece.key, passes["alone"]
+        else:
+            peer.note(f"{piece.title} was not forged: it looks like no secret, or does not decide")
+
+
+def strangers(peer: Peer) -> list[Stranger]:
+    """Callers who are not authentic, from none to nearly right credentials; found out once a run."""
+    return peer.session.once(
+        "strangers", lambda: [(title, hidden(peer, caller)) for title, caller in _strangers(peer)]
+    )
+
+
+def _strangers(peer: Peer) -> Iterator[Stranger]:
+    who = identity(peer)
+    yield "no credentials", NOBODY
+    if who.certified and who.self_made is None:
+        peer.note("no certificate of another authority was tried: pip install rap-conformance[mtls]")
+    if who.self_made is not None:
+        yield OTHER_AUTHORITY, Credentials(certificate=who.self_made)
+    if not who.single:
+        yield PLAINLY_WRONG, who.all_wrong()
+    decides = deciding(peer)
+    for piece in who.pieces:
+        if piece.key in decides:
+            for title, _ in forgeries(piece):
+                yield title, who.forging(piece, title, alone=decides[piece.key])
+
+
+def hidden(peer: Peer, credentials: Credentials) -> Credentials:
     """Credentials that are not ours, hidden in reports like ours."""
-    for _, value in headers:
+    for _, value in credentials.headers:
         if len(value) >= 8:
             peer.session.redactor.learn(value)
-    return Credentials(headers)
-
-
-def ask_as(peer: Peer, caller: Credentials, call: Call | None = None) -> Exchange:
-    """The status check by somebody else, about a call of ours or else about an unknown one."""
-    if call is None:
-        return peer.ask(fresh(), fresh("thread"), credentials=caller)
-    return peer.ask(call.id, call.thread, credentials=caller)
+    return credentials

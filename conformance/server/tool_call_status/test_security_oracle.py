@@ -12,17 +12,22 @@ from math import comb
 from statistics import median
 
 from rap_conformance.engine.controls import Control
-from rap_conformance.engine.evidence import Exchange
-from rap_conformance.engine.scenario import Violation, scenario
+from rap_conformance.engine.evidence import Exchange, Failure
+from rap_conformance.engine.scenario import Untested, Violation, scenario
+from rap_conformance.network.answers import slowed_down
 from rap_conformance.network.credentials import NOBODY, Credentials
-from rap_conformance.protocol.leaks import VOLATILE_HEADERS
+from rap_conformance.protocol.leaks import VOLATILE_HEADERS, reveals
 from rap_conformance.protocol.noise import essence
-from rap_conformance.server.asking import Question, while_live
+from rap_conformance.server.asking import Labelled, Question, while_live
 from rap_conformance.server.controls import need_answer
+from rap_conformance.server.merit import ask_as, wait_out
 from rap_conformance.server.peer import Peer
-from rap_conformance.server.strangers import ask_as, need_headers
+from rap_conformance.server.strangers import plainly_wrong
 
 PAIRS, WORTH_TELLING, IMPROBABLE = 40, 0.010, 1e-6
+_BEFORE_ANY_QUESTION = frozenset({Failure.TLS, Failure.RESET})
+NO_CONNECTION = "no connection"
+"""A handshake that is refused for the certificate ends in either, by chance, before anything was asked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +41,12 @@ class Rejections:
     alive: tuple[Exchange, ...]
     unknown: tuple[Exchange, ...]
 
+    @property
+    def comparable(self) -> bool:
+        """Whether there is anything to compare with several rejections; an answer is TCS011's."""
+        rejected = not any(reveals(exchange) for exchange in self.unknown)
+        return rejected and bool(self.alive) and len(self.unknown) > 1
+
     def joined(self, more: Rejections) -> Rejections:
         """These and more of the same caller."""
         return Rejections(self.caller, self.alive + more.alive, self.unknown + more.unknown)
@@ -46,7 +57,6 @@ class Rejections:
     control=Control(
         "an authentic query is answered: what is rejected is rejected for its credentials", need_answer
     ),
-    overlap=True,
 )
 def test_no_existence_oracle(peer: Peer) -> None:
     """A rejection about a live call is like one about an unknown call."""
@@ -54,31 +64,53 @@ def test_no_existence_oracle(peer: Peer) -> None:
     if any(list(oracles(each)) for each in seen):
         # What differs by chance, as between the machines behind one address, hardly does so twice.
         seen = [one.joined(more) for one, more in zip(seen, rejections(peer), strict=True)]
+    compared = 0
     for each in seen:
         found = list(oracles(each))
         for violation in found:
             peer.report(violation)
-        if not found:
+        if not found and each.comparable:
             peer.judged(len(each.alive))
+        compared += bool(found or each.comparable)
+    if not compared:
+        raise Untested("strangers are not rejected, or limited to fewer requests than can be compared")
 
 
 def rejections(peer: Peer) -> list[Rejections]:
-    """What callers without credentials and with wrong ones get."""
-    wrong = [(name, f"{value.partition(' ')[0]} rapc-wrong-credential") for name, value in need_headers(peer)]
-    callers = {"no credentials": NOBODY, "wrong credentials": Credentials(tuple(wrong))}
-    questions: list[Question] = []
+    """What callers without credentials and with wrong ones get.
+
+    Where wrong credentials shut the caller out, each comes by itself, and asks as little as can be compared.
+    """
+    recovery = peer.session.recovery
+    callers = {"no credentials": NOBODY, "wrong credentials": plainly_wrong(peer)}
+    if not recovery.locks_out:
+        questions = [each for title, caller in callers.items() for each in series(peer, title, caller, 3)]
+        answers = while_live(peer, questions)
+        if recovery.is_over():
+            return [about(title, answers) for title in callers]
+        recovery.locks_out = True
+    seen = []
     for title, caller in callers.items():
-        unknown, alive = (
-            question(peer, f"{title}/unknown", caller),
-            question(peer, f"{title}/live", caller, True),
-        )
-        questions += [unknown, alive] * 3 + [unknown]
-    answers = while_live(peer, questions)
+        wait_out(peer)
+        seen.append(about(title, while_live(peer, series(peer, title, caller, 1))))
+    wait_out(peer)
+    return seen
 
-    def about(title: str) -> tuple[Exchange, ...]:
-        return tuple(exchange for case, exchange in answers if case == title)
 
-    return [Rejections(title, about(f"{title}/live"), about(f"{title}/unknown")) for title in callers]
+def series(peer: Peer, title: str, caller: Credentials, count: int) -> list[Question]:
+    """Questions about a live call, each between two about unknown ones."""
+    unknown = question(peer, f"{title}/unknown", caller)
+    return [unknown, question(peer, f"{title}/live", caller, True)] * count + [unknown]
+
+
+def about(title: str, answers: list[Labelled]) -> Rejections:
+    """What one kind of caller got; to be told to slow down is no rejection for credentials."""
+    told = [(case, exchange) for case, exchange in answers if not slowed_down(exchange)]
+    return Rejections(
+        title,
+        tuple(exchange for case, exchange in told if case == f"{title}/live"),
+        tuple(exchange for case, exchange in told if case == f"{title}/unknown"),
+    )
 
 
 def question(peer: Peer, title: str, caller: Credentials, about_live: bool = False) -> Question:
@@ -97,7 +129,7 @@ def features(exchange: Exchange) -> dict[str, object]:
         "status": status,
         "media type": media,
         "body": body,
-        "failure": exchange.failure,
+        "failure": NO_CONNECTION if exchange.failure in _BEFORE_ANY_QUESTION else exchange.failure,
     }
     for name, value in exchange.response_headers:
         if name.lower() not in VOLATILE_HEADERS:
@@ -107,6 +139,8 @@ def features(exchange: Exchange) -> dict[str, object]:
 
 def oracles(seen: Rejections) -> Iterator[Violation]:
     """Whatever all rejections about unknown calls have in common and those about a live call have not."""
+    if not seen.comparable:
+        return
     ours, theirs = [features(e) for e in seen.alive], [features(e) for e in seen.unknown]
     for name in sorted({name for each in (*ours, *theirs) for name in each}):
         mine, other = ({repr(each.get(name)) for each in group} for group in (ours, theirs))
@@ -125,13 +159,19 @@ def oracles(seen: Rejections) -> Iterator[Violation]:
     control=Control(
         "an authentic query is answered: what is timed are rejections for credentials", need_answer
     ),
-    overlap=True,
 )
 def test_even_timing(peer: Peer) -> None:
     """A rejection about a live call takes as long as one about an unknown call."""
-    need_headers(peer)
-    pair = [question(peer, "live", NOBODY, True), question(peer, "unknown", NOBODY)]
+    caller = next((who for who in (NOBODY, plainly_wrong(peer)) if not reveals(ask_as(peer, who))), None)
+    if caller is None:
+        raise Untested("no wrong credential is rejected, which TCS011 is about")
+    pair = [question(peer, "live", caller, True), question(peer, "unknown", caller)]
+    recovery = peer.session.recovery
+    if recovery.locks_out:
+        raise Untested("wrong credentials shut the caller out before times can be compared")
     answers = while_live(peer, pair * PAIRS)
+    if any(slowed_down(exchange) for _, exchange in answers) or not recovery.is_over():
+        raise Untested("strangers are limited to fewer requests than it takes to compare times")
     alive = [exchange for case, exchange in answers if case == "live"]
     unknown = [exchange for case, exchange in answers if case == "unknown"]
     differences = [one.elapsed - two.elapsed for one, two in zip(alive, unknown, strict=True)]

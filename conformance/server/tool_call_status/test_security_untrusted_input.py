@@ -198,6 +198,9 @@ def mistyped(peer: Peer) -> list[Question]:
 def test_errors_reveal_nothing(peer: Peer) -> None:
     """Errors hold nothing of any call."""
     judge_errors(peer, lambda exchange: leaked(exchange, planted(peer.session.calls)))
+    if peer.authenticated:
+        with peer.part("our own credentials"):
+            judge_betrayals(peer)
 
 
 @scenario(
@@ -225,6 +228,16 @@ def judge_errors(peer: Peer, look: Callable[[Exchange], str | None]) -> None:
     for case, exchange in errors:
         what = look(exchange)
         peer.expect(not what, "an error without it", str(what), exchange, case=case)
+
+
+def judge_betrayals(peer: Peer) -> None:
+    """No answer so far, to whatever was asked, gave a secret back with which somebody identifies himself."""
+    answers, betrayals = peer.session.history.betrayals
+    if not answers:
+        raise Untested("the status endpoint gave no answer")
+    for what, exchange in betrayals.items():
+        peer.report(Violation("no credential in any answer", what, exchange, case=what))
+    peer.judged(answers - len(betrayals))
 
 
 def provocations(peer: Peer) -> list[Labelled]:
