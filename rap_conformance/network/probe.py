@@ -29,6 +29,8 @@ from rap_conformance.network.transport import Transport, deadline
 USER_AGENT = f"rap-conformance/{__version__}"
 BODY_CAP = 1 << 20
 """Bytes of an answer that are read, unless more is asked for; a longer one is cut and marked as truncated."""
+_MOST_IDLE = 32
+"""Idle connections that are kept, and so may all be closed by the server just as they are used."""
 _RECORDED = 64 * 1024
 """Bytes of a request's body that are kept."""
 
@@ -145,8 +147,7 @@ class Probe:
         signed = self._sign("POST", url, start, None)
         lines += [f"{name}: {value}" for name, value in (*headers, *signed)]
         began = self.patience.now()
-        with self._lock:
-            self._count += 1
+        self.count()
         said = "\r\n".join([*lines, "", ""]).encode("utf-8", "surrogateescape") + start
         answer, failure = raw.begin(parts, said, self.timeout, within, self.context)
         status = int(answer[9:12]) if answer[:5] == b"HTTP/" and answer[9:12].isdigit() else None
@@ -176,9 +177,7 @@ class Probe:
         cap: int,
     ) -> Exchange:
         whole = body if isinstance(body, bytes) else b""
-        sent = [("User-Agent", USER_AGENT), ("Accept", "application/json"), ("Accept-Encoding", "identity")]
-        sent = [pair for pair in sent if pair[0].lower() not in {name.lower() for name, _ in headers}]
-        sent += list(headers) + list(self._sign(method, url, whole, credentials))
+        sent = self.headers(method, url, whole, headers, credentials)
         extensions: dict[str, object] = {}
         if target is not None:
             extensions["target"] = target.encode("latin-1", "replace")
@@ -187,19 +186,33 @@ class Probe:
             opened.append(event) if event.startswith("connection.connect") else None
         )
         start = self.patience.now()
+        self.count()
+        exchange = self._exchange(method, url, body, sent, extensions, timeout, start, cap)
+        for _ in range(_MOST_IDLE):
+            stale = exchange.failure in {Failure.RESET, Failure.CUT_SHORT} and exchange.status is None
+            if not stale or opened or not isinstance(body, bytes):
+                break
+            # The server closed an idle connection just as we used it again: no word about the request.
+            fresh = (*sent, ("Connection", "close"))
+            again = self._exchange(method, url, body, fresh, extensions, timeout, self.patience.now(), cap)
+            if again.failure is Failure.REFUSED:
+                break  # nobody listens any more: then this very request may be what the server died of
+            exchange = again
+        return exchange
+
+    def count(self) -> None:
+        """A request is about to be sent."""
         with self._lock:
             self._count += 1
-        exchange = self._exchange(method, url, body, sent, extensions, timeout, start, cap)
-        stale = (
-            exchange.failure in {Failure.RESET, Failure.CUT_SHORT} and not opened and exchange.status is None
-        )
-        if stale and isinstance(body, bytes):
-            # The server closed an idle connection just as we used it again: no word about the request.
-            fresh = [*sent, ("Connection", "close")]
-            again = self._exchange(method, url, body, fresh, extensions, timeout, self.patience.now(), cap)
-            # Nobody listens any more: then this very request may be what the server died of.
-            return exchange if again.failure is Failure.REFUSED else again
-        return exchange
+
+    def headers(
+        self, method: str, url: str, body: bytes, headers: Headers, credentials: Credentials | None
+    ) -> Headers:
+        """The headers of a request: our own, those given, and what identifies us."""
+        ours = (("User-Agent", USER_AGENT), ("Accept", "application/json"), ("Accept-Encoding", "identity"))
+        named = {name.lower() for name, _ in headers}
+        sent = tuple(pair for pair in ours if pair[0].lower() not in named)
+        return (*sent, *headers, *self._sign(method, url, body, credentials))
 
     def _sign(self, method: str, url: str, body: bytes, credentials: Credentials | None) -> Headers:
         chosen = self.credentials if credentials is None else credentials

@@ -10,6 +10,7 @@ from rap_conformance.engine.evidence import Exchange
 from rap_conformance.engine.scenario import Untested, scenario
 from rap_conformance.protocol.reading import DuplicateKey, lenient_json, strict_json
 from rap_conformance.server.corpus import Check, judge_answers, live, ordinary, subscribed
+from rap_conformance.server.manners import judge_manners
 from rap_conformance.server.peer import Peer
 
 WHOLE = Positive("a whole answer with a 2xx status has to be there")
@@ -53,6 +54,8 @@ def test_ok_json(peer: Peer) -> None:
         return None
 
     judge_form(peer, check, whole=False)
+    with peer.part("HTTP as clients speak it"):
+        judge_manners(peer, check)
 
 
 @scenario("TCS002", control=WHOLE, overlap=True)
