@@ -5,7 +5,7 @@ Specification: "Tool Call Status Check", section "Security Considerations".
 
 from __future__ import annotations
 
-from urllib.parse import urlsplit
+from urllib.parse import urlencode, urlsplit
 
 from rap_conformance.engine.controls import Control
 from rap_conformance.engine.evidence import Exchange, Headers
@@ -68,6 +68,9 @@ def ask_elsewhere(peer: Peer) -> None:
     for method in ("GET", "PUT", "PATCH", "DELETE", "OPTIONS", "QUERY"):
         exchange = peer.post_status(body, method=method, credentials=NOBODY)
         expect_silence(peer, exchange, f"{method} without credentials")
+    search = urlencode(query(fresh(), fresh("thread")))
+    exchange = peer.send("GET", f"{peer.session.facts.status_url}?{search}", credentials=NOBODY)
+    expect_silence(peer, exchange, "GET with the ids in the query string, without credentials")
     override = (*JSON, ("X-HTTP-Method-Override", "POST"))
     exchange = peer.post_status(body, method="GET", headers=override, credentials=NOBODY)
     expect_silence(peer, exchange, "a method override without credentials")
