@@ -33,6 +33,8 @@ class Facts:
     mistaken: dict[str, str] = field(default_factory=dict)
     """Kinds whose configured tool does not do what they need, and why."""
     no_calls: str = ""
+    literal: set[str] = field(default_factory=set)
+    """Tools that do not take a secret of ours in a text, although their schema does: called as configured."""
     extra: dict[str, Presence] = field(default_factory=dict)
 
     @property
@@ -54,6 +56,13 @@ class Facts:
     def tool(self, name: str) -> dict[str, Any] | None:
         """The tool of that name."""
         return next((tool for tool in self.tools if tool.get("name") == name), None)
+
+    def free_text(self, name: str) -> object:
+        """The schema of a tool whose texts may hold a secret of ours; None if they are better left alone."""
+        tool = self.tool(name) or {}
+        annotations = tool.get("annotations")
+        destructive = isinstance(annotations, dict) and annotations.get("destructive") is True
+        return None if destructive or name in self.literal else tool.get("inputSchema")
 
 
 def parse_manifest(exchange: Exchange) -> dict[str, Any] | None:
