@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import ipaddress
 import json
 from dataclasses import dataclass, field
 from typing import Any
+from urllib.parse import urlsplit
 
 from rap_conformance.engine.evidence import Exchange
 from rap_conformance.protocol.presence import Presence, State
 from rap_conformance.server.config import ScenarioConfig
 
+MANIFEST_CAP = 32 << 20
+"""Bytes of a manifest that are read."""
 NOT_ASKED = Presence(State.UNSURE, "the preflight did not get that far")
 
 
@@ -63,6 +67,16 @@ class Facts:
         annotations = tool.get("annotations")
         destructive = isinstance(annotations, dict) and annotations.get("destructive") is True
         return None if destructive or name in self.literal else tool.get("inputSchema")
+
+
+def is_wildcard(url: str) -> bool:
+    """Whether a URL's host stands for all addresses of a machine, such as 0.0.0.0: no address to call."""
+    try:
+        parts = urlsplit(url)
+        _ = parts.port
+        return ipaddress.ip_address(parts.hostname or "").is_unspecified
+    except ValueError:
+        return False
 
 
 def parse_manifest(exchange: Exchange) -> dict[str, Any] | None:

@@ -25,6 +25,7 @@ from rap_conformance.protocol.messages import JSON, closure, encode, fresh, invo
 from rap_conformance.protocol.reading import means_alive
 from rap_conformance.server.call import Call
 from rap_conformance.server.config import ScenarioConfig
+from rap_conformance.server.facts import MANIFEST_CAP
 from rap_conformance.server.planting import planted
 
 if TYPE_CHECKING:
@@ -64,8 +65,8 @@ class Peer(Recorder):
         return exchange
 
     def discover(self, **how: Any) -> Exchange:
-        """GET the manifest."""
-        return self.send("GET", self.session.facts.discovery_url, **how)
+        """GET the manifest, however large."""
+        return self.send("GET", self.session.facts.discovery_url, **{"cap": MANIFEST_CAP, **how})
 
     def post_status(
         self, body: bytes | Iterable[bytes], *, headers: Headers = JSON, method: str = "POST", **how: Any
