@@ -64,6 +64,14 @@ def test_unjudged_codes_are_known_and_not_declared(known: Mutant) -> None:
         assert glob not in known.violates
 
 
+@every_mutant
+def test_mild_codes_are_declared_ones_of_a_higher_level(known: Mutant) -> None:
+    levels = {r.code: r.level for r in catalogue()}
+    for code, verdict in known.mild.items():
+        assert code in known.violates
+        assert (verdict, levels[code]) in {("warn", "MUST"), ("advice", "MUST"), ("advice", "SHOULD")}
+
+
 def test_every_requirement_has_a_mutant() -> None:
     count = Counter(code for known in MUTANTS.values() for code in known.violates)
     assert CODES - set(count) == set()
@@ -111,6 +119,9 @@ def test_only_the_declared_verdicts_are_exact() -> None:
     assert outcome({**exact, "TCS001": "untested"}, **declared).wrong(own) == {"TCS001": "untested"}
     assert outcome({**exact, "DSC014": "pass"}, **declared).wrong(own) == {"DSC014": "pass"}
     assert outcome({"TCS004": "fail"}, **declared).wrong(own) == {"TCS001": "missing", "DSC014": "missing"}
+    mild = {**declared, "mild": {"TCS004": "warn"}}
+    assert outcome(exact, **mild).wrong(own) == {"TCS004": "fail"}
+    assert outcome({**exact, "TCS004": "warn"}, **mild).wrong(own) == {}
     spared = outcome({**exact, "TCS001": "untested"}, **declared, unjudged={"TCS0*": "untested"})
     assert spared.wrong(own) == {}
 

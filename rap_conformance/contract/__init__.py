@@ -4,7 +4,7 @@ Light to import. The generators load Hypothesis and Schemathesis on first use.
 """
 
 from rap_conformance.contract.arguments import minimal_arguments
-from rap_conformance.contract.malformed import coverage_cases, malformed_bodies
+from rap_conformance.contract.malformed import coverage_cases, malformed_bodies, names_fields
 from rap_conformance.contract.queries import hostile_queries, ordinary_queries
 from rap_conformance.contract.schemas import (
     Contract,
@@ -29,6 +29,7 @@ __all__ = [
     "hostile_queries",
     "malformed_bodies",
     "minimal_arguments",
+    "names_fields",
     "openapi",
     "ordinary_queries",
     "problems",

@@ -61,7 +61,10 @@ def by_mutant(mutants: Mutants) -> Iterator[str]:
     yield "| mutant | what it does | violates, and so is found by |"
     yield "|---|---|---|"
     for name, mutant in mutants.items():
-        reasons = "<br>".join(f"{code}: {cell(reason)}" for code, reason in sorted(mutant.violates.items()))
+        reasons = "<br>".join(
+            f"{code}{f' ({mutant.mild[code]})' if code in mutant.mild else ''}: {cell(reason)}"
+            for code, reason in sorted(mutant.violates.items())
+        )
         spared = "".join(
             f"<br>{verdict}, since nothing is left to judge: {cell(glob)}"
             for glob, verdict in sorted(mutant.unjudged.items())

@@ -23,7 +23,8 @@ NO_FINDING = frozenset({"pass", "not-applicable"})
 class Subject:
     """A peer to certify: a mutant, or a reference.
 
-    `open`: it asks for no credentials. `way` is how callers identify themselves otherwise.
+    `open`: it asks for no credentials. `way` is how callers identify themselves otherwise. `mild` has the
+    verdict of those expected that are to be found as less than what their level says.
     """
 
     name: str
@@ -33,6 +34,7 @@ class Subject:
     open: bool = False
     role: str = "server"
     way: str = BEARER
+    mild: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def reference(self) -> Subject:
@@ -71,7 +73,7 @@ class Outcome:
         for code in sorted(set(own) | set(self.verdicts) | self.subject.expected):
             verdict = self.verdicts.get(code, "missing")
             if code in self.subject.expected:
-                right = verdict in FINDINGS
+                right = verdict == self.subject.mild.get(code, verdict) and verdict in FINDINGS
             else:
                 allowed = NO_FINDING if reference is None else {own.get(code, "missing")}
                 allowed = allowed | {
@@ -103,7 +105,7 @@ def subjects(roles: Sequence[str] = (SERVER,)) -> list[Subject]:
     found = []
     if SERVER in roles:
         found += [
-            Subject(name, m.what, frozenset(m.violates), m.unjudged, m.open, way=m.way)
+            Subject(name, m.what, frozenset(m.violates), m.unjudged, m.open, way=m.way, mild=m.mild)
             for name, m in import_mutants().items()
         ]
     if RUNTIME in roles:

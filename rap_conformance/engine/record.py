@@ -41,11 +41,10 @@ class Record:
     def add(self, violation: Violation) -> None:
         """Keep a violation as a finding; the same case is kept once, and no more than a dozen in all.
 
-        An exchange that timed out is an absence, whatever the violation says.
+        What is worse takes the place of what is milder. An exchange that timed out is an absence, whatever
+        the violation says.
         """
         self.judged += 1
-        if any(f.case == violation.case for f in self.findings) or len(self.findings) >= MOST_FINDINGS:
-            return
         silent = any(exchange.failure is Failure.TIMEOUT for exchange in violation.exchanges)
         found = Finding(
             code=self.requirement.code,
@@ -59,9 +58,27 @@ class Record:
             depends=violation.depends,
             crowd=violation.crowd,
         )
+        if not self._make_room(found):
+            return
         self.findings.append(found)
         if self.hear is not None and not found.absence:
             self.hear(found)
+
+    def _make_room(self, found: Finding) -> bool:
+        """Whether a finding is to be kept; then what it takes the place of is gone."""
+
+        def rank(finding: Finding) -> int:
+            return _WORST_FIRST.index(finding.verdict)
+
+        same = [finding for finding in self.findings if finding.case == found.case]
+        rivals = same or (self.findings if len(self.findings) >= MOST_FINDINGS else [])
+        if not rivals:
+            return True
+        mildest = max(reversed(rivals), key=rank)
+        if rank(mildest) <= rank(found):
+            return False
+        self.findings.remove(mildest)
+        return True
 
     def note(self, text: str) -> None:
         """Something the report should say that is no finding."""

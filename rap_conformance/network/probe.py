@@ -39,6 +39,8 @@ _ALWAYS: Headers = (
 )
 BODY_CAP = 1 << 20
 """Bytes of an answer that are read, unless more is asked for; a longer one is cut and marked as truncated."""
+_MOST_IDLE = 32
+"""Idle connections that are kept, and so may all be closed by the server just as they are used."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,10 +197,9 @@ class Probe:
 
     def unfinished(self, url: str, start: bytes, *, announced: int, within: float) -> Exchange:
         """A POST whose body stops short of the announced length, abandoned after `within` seconds."""
-        headers = self._headers("POST", url, start, JSON, None)
+        headers = self.headers_of("POST", url, start, JSON, None)
         began = self.patience.now()
-        with self._lock:
-            self._count += 1
+        self.count()
         said = raw.head("POST", url, (*headers, ("Content-Length", str(announced)))) + start
         context = self._context(url, None)
         received, failure = raw.begin(urlsplit(url), said, self.timeout, within, context)
@@ -221,10 +222,9 @@ class Probe:
         with raw.Conversation(urlsplit(url), self.timeout, self._context(url, None)) as conversation:
             for each in asked:
                 how = (*JSON, ("Transfer-Encoding", "chunked")) if each.chunked else JSON
-                headers = self._headers("POST", url, each.body, how, each.credentials)
+                headers = self.headers_of("POST", url, each.body, how, each.credentials)
                 began = self.patience.now()
-                with self._lock:
-                    self._count += 1
+                self.count()
                 answer = conversation.ask("POST", url, headers, each.body, chunked=each.chunked)
                 if exchanges and answer.failure in {Failure.RESET, Failure.CUT_SHORT, Failure.TLS}:
                     break
@@ -238,12 +238,10 @@ class Probe:
     def _once(self, recipe: Recipe, timeout: float, client: httpx.Client | None = None) -> Exchange:
         method, url, body, cap = recipe.method, recipe.url, recipe.body, recipe.cap
         whole = body if isinstance(body, bytes) else b""
-        sent = self._headers(method, url, whole, recipe.headers, recipe.credentials)
+        sent = self.headers_of(method, url, whole, recipe.headers, recipe.credentials)
         chosen = client or self._client(url, recipe.credentials)
         opened: list[str] = []
-        with self._lock:
-            self._count += 1
-            number = self._count
+        number = self.count()
 
         def exchange(headers: Headers) -> tuple[Exchange, int]:
             began = self.patience.now()
@@ -253,17 +251,25 @@ class Probe:
             return self._provenance(made, question, recipe.credentials, number), answer.connection
 
         made, connection = exchange(sent)
-        stale = made.failure in {Failure.RESET, Failure.CUT_SHORT} and not opened and made.status is None
-        if stale and isinstance(body, bytes):
+        for _ in range(_MOST_IDLE):
+            stale = made.failure in {Failure.RESET, Failure.CUT_SHORT} and made.status is None
+            if not stale or opened or not isinstance(body, bytes):
+                break
             # The server closed an idle connection just as we used it again: no word about the request.
             again, other = exchange((*sent, ("Connection", "close")))
-            # Nobody listens any more: then this very request may be what the server died of.
-            if again.failure is not Failure.REFUSED:
-                made, connection = again, other
+            if again.failure is Failure.REFUSED:
+                break  # nobody listens any more: then this very request may be what the server died of
+            made, connection = again, other
         if isinstance(body, bytes):
             kept = replace(recipe, connection=connection, began=made.started, ended=made.ended)
             self._recipes.keep(number, kept)
         return made
+
+    def count(self) -> int:
+        """A request is about to be sent; gives its number."""
+        with self._lock:
+            self._count += 1
+            return self._count
 
     def _provenance(
         self, made: Exchange, question: Question, credentials: Credentials | None, number: int
@@ -279,9 +285,10 @@ class Probe:
         chosen = self.credentials if credentials is None else credentials
         return chosen if self.trusts(url) else NOBODY
 
-    def _headers(
+    def headers_of(
         self, method: str, url: str, body: bytes, headers: Headers, credentials: Credentials | None
     ) -> Headers:
+        """The headers of a request: our own, those given, and what identifies us."""
         who = self._who(url, credentials)
         for _, value in who.headers:
             self.redactor.learn(value)

@@ -1,4 +1,4 @@
-"""What an answer gives away: planted secrets, ids of other calls, members and headers, internals. No I/O."""
+"""What an answer gives away: planted secrets, ids of other calls, internals. No I/O."""
 
 from __future__ import annotations
 
@@ -81,18 +81,6 @@ def reveals(exchange: Exchange) -> bool:
     if isinstance(value, list) and len(value) == 1:
         value = value[0]
     return isinstance(value, bool) or (isinstance(value, dict) and value.get("alive") is not None)
-
-
-def members(exchange: Exchange) -> set[str]:
-    """The names of the answer's members, down to the second level."""
-    value = lenient_json(exchange.response_body)
-    if not isinstance(value, dict):
-        return set()
-    names = set(value)
-    for name, inner in value.items():
-        if isinstance(inner, dict):
-            names |= {f"{name}.{key}" for key in inner}
-    return names
 
 
 def internals(exchange: Exchange) -> str | None:

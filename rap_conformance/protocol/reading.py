@@ -43,6 +43,16 @@ def read_liveness(exchange: Exchange) -> Liveness:
     return Liveness.GONE
 
 
+def unasked_encoding(exchange: Exchange) -> str:
+    """The encoding of an answer's body where the request asked for none; empty if it has none either.
+
+    RFC 9110, 12.5.3: a server may send one all the same, so that is no fault; clients may not read it.
+    """
+    asked = [value for name, value in exchange.request_headers if name.lower() == "accept-encoding"]
+    encoding = (exchange.header("content-encoding") or "").strip().lower()
+    return "" if encoding == "identity" or asked not in ([], ["identity"]) else encoding
+
+
 def carries_alive(exchange: Exchange) -> bool:
     """Whether the answer, whatever its status, is a JSON object with a boolean `alive`."""
     value = lenient_json(exchange.response_body)

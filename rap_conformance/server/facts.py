@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import ipaddress
 import json
 from dataclasses import dataclass, field
 from typing import Any
+from urllib.parse import urlsplit
 
 from rap_conformance.engine.evidence import Exchange
 from rap_conformance.protocol.presence import Presence, State
 from rap_conformance.server.config import ScenarioConfig
 
+MANIFEST_CAP = 32 << 20
+"""Bytes of a manifest that are read."""
 NOT_ASKED = Presence(State.UNSURE, "the preflight did not get that far")
 
 
@@ -32,6 +36,8 @@ class Facts:
     mistaken: dict[str, str] = field(default_factory=dict)
     """Kinds whose configured tool does not do what they need, and why."""
     no_calls: str = ""
+    literal: set[str] = field(default_factory=set)
+    """Tools that do not take a secret of ours in a text, although their schema does: called as configured."""
     extra: dict[str, Presence] = field(default_factory=dict)
 
     @property
@@ -53,6 +59,23 @@ class Facts:
     def tool(self, name: str) -> dict[str, Any] | None:
         """The tool of that name."""
         return next((tool for tool in self.tools if tool.get("name") == name), None)
+
+    def free_text(self, name: str) -> object:
+        """The schema of a tool whose texts may hold a secret of ours; None if they are better left alone."""
+        tool = self.tool(name) or {}
+        annotations = tool.get("annotations")
+        destructive = isinstance(annotations, dict) and annotations.get("destructive") is True
+        return None if destructive or name in self.literal else tool.get("inputSchema")
+
+
+def is_wildcard(url: str) -> bool:
+    """Whether a URL's host stands for all addresses of a machine, such as 0.0.0.0: no address to call."""
+    try:
+        parts = urlsplit(url)
+        _ = parts.port
+        return ipaddress.ip_address(parts.hostname or "").is_unspecified
+    except ValueError:
+        return False
 
 
 def parse_manifest(exchange: Exchange) -> dict[str, Any] | None:

@@ -26,6 +26,8 @@ from rap_conformance.protocol.messages import JSON, closure, encode, fresh, invo
 from rap_conformance.protocol.reading import means_alive
 from rap_conformance.server.call import Call
 from rap_conformance.server.config import ScenarioConfig
+from rap_conformance.server.facts import MANIFEST_CAP
+from rap_conformance.server.planting import planted
 from rap_conformance.server.replay import Replayer
 
 if TYPE_CHECKING:
@@ -93,8 +95,8 @@ class Peer(Recorder):
         return self.record.requirement.stage is Stage.FORGED
 
     def discover(self, **how: Any) -> Exchange:
-        """GET the manifest."""
-        return self.send("GET", self.session.facts.discovery_url, **how)
+        """GET the manifest, however large."""
+        return self.send("GET", self.session.facts.discovery_url, **{"cap": MANIFEST_CAP, **how})
 
     def post_status(
         self, body: bytes | Iterable[bytes], *, headers: Headers = JSON, method: str = "POST", **how: Any
@@ -166,7 +168,8 @@ class Peer(Recorder):
         call.code = self.record.requirement.code
         for before in tool.setup:
             self._run(before.operation, dict(before.arguments), call.thread, other)
-        self._post_invocation(call, tool.operation, _planted(tool.arguments, canaries[2]))
+        schema = self.session.facts.free_text(tool.operation)
+        self._post_invocation(call, tool.operation, planted(tool.arguments, schema, canaries[2]))
         return call
 
     def _run(self, operation: str, arguments: dict[str, Any], thread: str, other: bool) -> None:
@@ -265,19 +268,3 @@ def _epitaph(culprit: Exchange) -> str:
 def _shown(exchange: Exchange) -> str:
     body = ascii(exchange.request_body[:120].decode("utf-8", "replace"))
     return f"{exchange.method} {exchange.url} with the body {body}"
-
-
-def _planted(arguments: Mapping[str, Any], canary: str) -> dict[str, Any]:
-    """The arguments with `{canary}` in any text replaced by a secret of ours."""
-
-    def plant(value: Any) -> Any:
-        if isinstance(value, str):
-            return value.replace("{canary}", canary)
-        if isinstance(value, dict):
-            return {key: plant(inner) for key, inner in value.items()}
-        if isinstance(value, list):
-            return [plant(inner) for inner in value]
-        return value
-
-    planted: dict[str, Any] = plant(dict(arguments))
-    return planted

@@ -19,14 +19,12 @@ from rap_conformance.protocol.presence import Presence, State
 from rap_conformance.protocol.reading import carries_alive
 from rap_conformance.protocol.specification import catalogue
 from rap_conformance.server.endpoints import Inquiry
-from rap_conformance.server.facts import parse_manifest
+from rap_conformance.server.facts import MANIFEST_CAP, is_wildcard, parse_manifest
 from rap_conformance.server.peer import Peer
 from rap_conformance.server.rehearsal import rehearse, survive
 from rap_conformance.server.session import ServerSession
 from rap_conformance.server.tempo import Tempo
 
-MANIFEST_CAP = 32 << 20
-"""Bytes of a manifest that are read."""
 NOBODY_HOME = frozenset({Failure.REFUSED, Failure.NAME, Failure.TLS, Failure.OTHER})
 
 
@@ -83,6 +81,12 @@ def _discover(session: ServerSession) -> None:
         facts.no_calls = "the manifest has no endpoint, so no tool can be called"
         return
     facts.endpoint = urljoin(f"{facts.base}/", endpoint)
+    if is_wildcard(facts.endpoint):
+        facts.endpoint = _at_home(facts.endpoint, facts.base)
+        session.causes.append(
+            f"the manifest's endpoint {endpoint[:100]!a} is a wildcard address, which nobody else can use; "
+            f"invocations went to {facts.endpoint}"
+        )
     parts = urlsplit(facts.endpoint)
     if parts.scheme not in {"http", "https"} or not parts.hostname:
         facts.no_calls = f"the manifest's endpoint {endpoint[:100]!a} is no URL that can be called"
@@ -91,6 +95,13 @@ def _discover(session: ServerSession) -> None:
             f"the manifest's endpoint is on another origin ({parts.scheme}://{parts.netloc}), which gets no "
             "credentials; list it in auth.origins if it is yours"
         )
+
+
+def _at_home(endpoint: str, base: str) -> str:
+    """The endpoint at the target's own host, on the endpoint's port."""
+    there, here = urlsplit(endpoint), urlsplit(base).hostname or ""
+    host = f"[{here}]" if ":" in here else here
+    return there._replace(netloc=f"{host}:{there.port}" if there.port else host).geturl()
 
 
 def _first(session: ServerSession) -> Exchange:

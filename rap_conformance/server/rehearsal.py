@@ -13,11 +13,14 @@ from rap_conformance.network.receiver import Delivery
 from rap_conformance.server.call import Call
 from rap_conformance.server.config import ScenarioConfig
 from rap_conformance.server.peer import Peer
+from rap_conformance.server.planting import is_bold
 from rap_conformance.server.session import ServerSession
 
 CALLBACK_PATIENCE = 15.0
 """Seconds the first callback may take before we say that none arrives."""
 KINDS = ("quick", "subscription", "pending")
+SPOILT = 1.0
+"""Seconds in which a tool says that it does not like its arguments."""
 MOST_FOUND = 4
 """Tools that are tried where nothing is configured."""
 
@@ -30,6 +33,7 @@ def rehearse(session: ServerSession, peer: Peer) -> None:
     calls = {kind: call for kind in configured if (call := _call(session, peer, kind)) is not None}
     if "quick" in calls and not _arrives(session, peer, calls["quick"]):
         return
+    calls = {kind: _as_configured(session, peer, call) for kind, call in calls.items()}
     for kind, call in calls.items():
         if wrong := _mistake(session, kind, call):
             session.facts.mistaken[kind] = wrong
@@ -42,7 +46,7 @@ def rehearse(session: ServerSession, peer: Peer) -> None:
 def _call(session: ServerSession, peer: Peer, kind: str) -> Call | None:
     """A call of a kind; None if it may not be made, or is refused."""
     try:
-        return peer.invoke(kind)
+        return _invoked(session, peer, kind, session.tool(kind))
     except (Untested, NotApplicable):
         return None
     except Trouble as refused:
@@ -50,6 +54,39 @@ def _call(session: ServerSession, peer: Peer, kind: str) -> Call | None:
             session.facts.no_calls = str(refused)
         session.causes.append(str(refused))
         return None
+
+
+def _invoked(session: ServerSession, peer: Peer, kind: str, tool: ScenarioConfig) -> Call:
+    """A call; one that is refused with a secret of ours in its texts is made without. Raises Trouble."""
+    try:
+        return peer.invoke_tool(kind, tool)
+    except Trouble:
+        if not is_bold(tool.arguments, session.facts.free_text(tool.operation)):
+            raise
+    session.facts.literal.add(tool.operation)
+    return peer.invoke_tool(kind, tool)
+
+
+def _as_configured(session: ServerSession, peer: Peer, call: Call) -> Call:
+    """The call, or where a secret of ours in its texts seems to have spoilt it, the same without."""
+    tool = session.config.scenarios[call.kind]
+    if not _spoilt(session, call, tool):
+        return call
+    session.facts.literal.add(tool.operation)
+    peer.cancel(call)
+    return _call(session, peer, call.kind) or call
+
+
+def _spoilt(session: ServerSession, call: Call, tool: ScenarioConfig) -> bool:
+    """Whether a call with more in its texts than was configured fails, or ends at once."""
+    if not is_bold(tool.arguments, session.facts.free_text(tool.operation)):
+        return False
+    call.mailbox.until(lambda _: call.result, SPOILT)
+    result = call.result
+    if result is None:
+        return False
+    too_soon = call.kind == "pending" and result.arrived - call.acknowledged < (tool.seconds or 0.0) / 2
+    return failed(result) or too_soon or (call.kind == "subscription" and not subscribes(result))
 
 
 def _arrives(session: ServerSession, peer: Peer, call: Call) -> bool:
@@ -99,14 +136,18 @@ def _find(session: ServerSession, peer: Peer) -> None:
     calls: list[tuple[ScenarioConfig, Call]] = []
     for chosen in candidates:
         try:
-            calls.append((chosen, peer.invoke_tool("found", chosen)))
+            calls.append((chosen, _invoked(session, peer, "found", chosen)))
         except Trouble as refused:
             facts.no_calls = str(refused)
             session.causes.append(str(refused))
             return
     if not calls or not _arrives(session, peer, calls[0][1]):
         return
-    for chosen, call in calls:
+    for chosen, first in calls:
+        call = first
+        if _spoilt(session, first, chosen):
+            facts.literal.add(chosen.operation)
+            call = peer.invoke_tool("found", chosen)
         call.mailbox.until(lambda _, call=call: call.result, CALLBACK_PATIENCE)  # type: ignore[misc]
         if (result := call.result) is None:
             continue

@@ -40,6 +40,8 @@ _SIDES = 24
 """Scenarios that may run beside each other."""
 _RESTARTED = 45.0
 """Seconds after which a server of ours that answers no ordinary question any more is started again."""
+_GLANCE = 64 * 1024
+"""Bytes of a manifest that are read only to see whether anybody answers."""
 _CLEANING = 20.0
 """Seconds that leaving a server as it was found may take."""
 
@@ -205,7 +207,7 @@ class ServerSession:
     def answers(self) -> bool:
         """Whether discovery gives any HTTP answer at all (asked twice if need be)."""
         for _ in range(2):
-            exchange = self.probe.send("GET", self.facts.discovery_url, patient=False)
+            exchange = self.probe.send("GET", self.facts.discovery_url, patient=False, cap=_GLANCE)
             if exchange.status is not None:
                 return True
             if exchange.failure == Failure.REFUSED:

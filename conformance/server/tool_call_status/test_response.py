@@ -7,9 +7,11 @@ from __future__ import annotations
 
 from rap_conformance.engine.controls import Positive
 from rap_conformance.engine.evidence import Exchange
+from rap_conformance.engine.requirement import Level
 from rap_conformance.engine.scenario import Untested, scenario
-from rap_conformance.protocol.reading import DuplicateKey, lenient_json, strict_json
-from rap_conformance.server.corpus import Check, judge_answers
+from rap_conformance.protocol.reading import DuplicateKey, lenient_json, strict_json, unasked_encoding
+from rap_conformance.server.corpus import Check, judge_answers, ordinary
+from rap_conformance.server.manners import judge_manners
 from rap_conformance.server.peer import Peer
 from rap_conformance.server.states import states
 
@@ -54,6 +56,8 @@ def test_ok_json(peer: Peer) -> None:
         return None
 
     judge_form(peer, check, whole=False)
+    with peer.part("HTTP as clients speak it"):
+        judge_manners(peer, check)
 
 
 @scenario("TCS002", control=WHOLE, overlap=True)
@@ -76,6 +80,23 @@ def test_media_type(peer: Peer) -> None:
         return None
 
     judge_form(peer, check)
+    with peer.part("its encoding"):
+        judge_encoding(peer, [exchange for _, exchange in ordinary(peer) if answered(exchange)])
+
+
+def judge_encoding(peer: Peer, answers: list[Exchange]) -> None:
+    """Nothing is compressed that was wanted as it is: allowed by HTTP, and not every client reads it."""
+    if not answers:
+        raise Untested("no answer with a 2xx status, whose encoding could be judged")
+    encoded = next((exchange for exchange in answers if unasked_encoding(exchange)), answers[0])
+    peer.expect(
+        not unasked_encoding(encoded),
+        "no Content-Encoding, as `identity` was asked for",
+        f"Content-Encoding: {unasked_encoding(encoded)}",
+        encoded,
+        case="an encoding that nobody asked for",
+        level=Level.ADVICE,
+    )
 
 
 @scenario("TCS003", control=WHOLE, overlap=True)

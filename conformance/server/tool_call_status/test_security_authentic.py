@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import urlencode, urlsplit
 
 from rap_conformance.engine.controls import Control
 from rap_conformance.engine.evidence import Exchange
@@ -94,6 +94,8 @@ def elsewhere(peer: Peer) -> Iterator[Ask[Exchange]]:
         yield f"{method} without credentials", post(method=method)
     override = (*JSON, ("X-HTTP-Method-Override", "POST"))
     yield "a method override without credentials", post(method="GET", headers=override)
+    search = f"{path}?{urlencode(query(fresh(), fresh('thread')))}"
+    yield "GET with the ids in the query string, without credentials", post(method="GET", target=search)
     for title, target in spellings(path):
         yield f"the path {title}, without credentials", post(target=target)
     user = next((p.basic.partition(b":")[0].decode("latin-1") for p in identity(peer).pieces if p.basic), "")

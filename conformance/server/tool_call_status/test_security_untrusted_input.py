@@ -9,9 +9,10 @@ import secrets
 from collections.abc import Callable, Iterator
 from typing import Any, Literal
 
-from rap_conformance.contract import coverage_cases, hostile_queries, malformed_bodies
+from rap_conformance.contract import coverage_cases, hostile_queries, malformed_bodies, names_fields
 from rap_conformance.engine.controls import Control
-from rap_conformance.engine.evidence import Exchange
+from rap_conformance.engine.evidence import Exchange, Headers
+from rap_conformance.engine.requirement import Level
 from rap_conformance.engine.scenario import Untested, Violation, scenario
 from rap_conformance.network.credentials import NOBODY
 from rap_conformance.protocol.leaks import internals, leaked
@@ -22,19 +23,26 @@ from rap_conformance.server.asking import ITSELF, Labelled, Question, itself, wh
 from rap_conformance.server.call import Call, planted
 from rap_conformance.server.controls import need_alive, need_answer
 from rap_conformance.server.corpus import smallest_of
+from rap_conformance.server.manners import SLOW_PIECES, said
 from rap_conformance.server.peer import Peer
 
 BIG = 64 * 1024
 """Bytes of a request from which on a reset, like a 413, is a legal refusal."""
+BY_A_STRANGER = " instead of POST, without credentials"
 GENERATED_IDS = "a hostile id, generated"
 GENERATED_BODY = "a malformed body, generated"
+GENERATED_NONSENSE = "a body that is no JSON object, generated"
+GENERATED = frozenset({GENERATED_IDS, GENERATED_BODY, GENERATED_NONSENSE})
+
+Input = tuple[str, Exchange, bool]
+"""What was sent, in words; the answer; and whether it was a JSON object, of which the members are wrong."""
 
 
 @scenario("TCS013", control=Control("a query with ordinary ids is answered, before and after", need_answer))
 def test_hostile_ids(peer: Peer) -> None:
     """Any string is an id: not alive, or a 4xx."""
     before = peer.ask(fresh(), fresh("thread"))
-    judge_inputs(peer, hostile(peer), GENERATED_IDS, "hostile")
+    judge_inputs(peer, hostile(peer), "hostile")
     expect_unchanged(peer, before, "an ordinary query after hostile ids")
 
 
@@ -42,13 +50,14 @@ def test_hostile_ids(peer: Peer) -> None:
 def test_malformed_rejected(peer: Peer) -> None:
     """What is no status check is refused, and the server goes on."""
     before = peer.ask(fresh(), fresh("thread"))
-    judge_inputs(peer, malformed(peer), GENERATED_BODY, "malformed")
+    judge_inputs(peer, malformed(peer), "malformed")
     with peer.part("another type in place of a live call's id"):
         judge_mistyped(peer)
     with peer.part("a body in slow pieces"):
-        exchange = peer.post_status(slow_pieces(peer, encode(query(fresh(), fresh("thread")))))
-        peer.survived(exchange)
-        judge_rejected(peer, exchange, "a body in slow pieces")
+        (slow,) = said(peer, [encode(query(fresh(), fresh("thread")))], SLOW_PIECES)
+        peer.survived(slow.exchange)
+        peer.expect_rejected(slow.exchange, "a body in slow pieces")
+        peer.judged()
     with peer.part("a body that never ends"):
         short = peer.session.probe.unfinished(
             peer.session.facts.status_url, b'{"thread_id": "rapc-', announced=200, within=1.0
@@ -59,82 +68,84 @@ def test_malformed_rejected(peer: Peer) -> None:
     expect_unchanged(peer, before, "an ordinary query after malformed bodies")
 
 
-def hostile(peer: Peer) -> Iterator[Labelled]:
+def hostile(peer: Peer) -> Iterator[Input]:
     """Every hostile id as both ids at once, and where that goes wrong as each alone; then generated ones."""
     for entry in hostile_ids():
         both = peer.post_status(encode(query(entry.value, entry.value)))
-        if not is_rejected(peer, both, oversized=True) and peer.session.answers():
+        if refusal(peer, both, oversized=True) is not None and peer.session.answers():
             for field in ("tool_call_id", "thread_id"):
                 alone = peer.post_status(encode({**query(fresh(), fresh("thread")), field: entry.value}))
-                yield f"{field}: {entry.name}", alone
-        yield entry.name, both
+                yield f"{field}: {entry.name}", alone, True
+        yield entry.name, both, True
     for body in hostile_queries(peer.session.common.examples, peer.session.common.seed):
         peer.record.examples += 1
-        yield GENERATED_IDS, peer.post_status(encode(body))
+        yield GENERATED_IDS, peer.post_status(encode(body)), True
 
 
-def malformed(peer: Peer) -> Iterator[Labelled]:
+def malformed(peer: Peer) -> Iterator[Input]:
     """Every malformed body of the collection, then Schemathesis' coverage cases and its negative mode."""
     options = peer.session.common
     for bad in malformed_payloads():
-        yield bad.label, send_malformed(peer, bad)
+        yield bad.label, send_malformed(peer, bad), names_fields(bad)
     for bad in coverage_cases(options.seed):
-        yield f"coverage: {bad.label}", send_malformed(peer, bad)
+        yield f"coverage: {bad.label}", send_malformed(peer, bad), names_fields(bad)
     for bad in malformed_bodies(options.examples, options.seed):
         peer.record.examples += 1
-        yield GENERATED_BODY, send_malformed(peer, bad)
+        fields = names_fields(bad)
+        yield GENERATED_BODY if fields else GENERATED_NONSENSE, send_malformed(peer, bad), fields
 
 
 def send_malformed(peer: Peer, bad: Malformed) -> Exchange:
     """One malformed request."""
-    headers = (("Content-Type", bad.content_type),) if bad.content_type is not None else ()
-    return peer.post_status(bad.body, headers=headers, method=bad.method)
+    headers: Headers = (("Content-Type", bad.content_type),) if bad.content_type is not None else ()
+    return peer.post_status(bad.body, headers=headers)
 
 
-def slow_pieces(peer: Peer, body: bytes) -> Iterator[bytes]:
-    """A body, twenty bytes at a time."""
-    for start in range(0, len(body), 20):
-        yield body[start : start + 20]
-        peer.patience.pace(0.05)
-
-
-def judge_inputs(
-    peer: Peer, inputs: Iterator[Labelled], generated: str, kind: Literal["hostile", "malformed"]
-) -> None:
+def judge_inputs(peer: Peer, inputs: Iterator[Input], kind: Literal["hostile", "malformed"]) -> None:
     """Judge each input, and after each look whether the server is still there."""
     before: Exchange | None = None
-    for case, exchange in inputs:
+    for case, exchange, fields in inputs:
         peer.session.history.provoke(exchange)
         peer.survived(exchange, before)
         before = exchange
         oversized = len(exchange.request_body) >= BIG
-        if (violation := refusal(peer, exchange, case, oversized)) is None:
+        if (violation := refusal(peer, exchange, case, fields=fields, oversized=oversized)) is None:
             peer.judged()
             continue
-        if case == generated and not any(f.case == case for f in peer.record.findings):
-            smaller = smallest_of(peer, kind, lambda candidate: not is_rejected(peer, candidate), exchange)
-            violation.exchanges = (smaller,)
+        if case in GENERATED and not any(f.case == case for f in peer.record.findings):
+            violation.exchanges = (smallest(peer, kind, violation, exchange),)
         peer.report(violation)
 
 
-def judge_rejected(peer: Peer, exchange: Exchange, case: str) -> None:
-    """Judge the answer to an input that need not be understood."""
-    peer.expect_rejected(exchange, case)
-    peer.judged()
+def smallest(
+    peer: Peer, kind: Literal["hostile", "malformed"], found: Violation, exchange: Exchange
+) -> Exchange:
+    """The exchange of the smallest generated input found that is answered as wrongly as this one."""
+
+    def as_wrong(candidate: Exchange) -> bool:
+        types = [value for name, value in candidate.request_headers if name.lower() == "content-type"]
+        sent = Malformed("", candidate.request_body, types[0] if types else None)
+        wrong = refusal(peer, candidate, fields=kind == "hostile" or names_fields(sent))
+        return wrong is not None and wrong.level is found.level
+
+    return smallest_of(peer, kind, as_wrong, exchange)
 
 
-def refusal(peer: Peer, exchange: Exchange, case: str, oversized: bool = False) -> Violation | None:
-    """What is wrong with the answer to an input that need not be understood; None if it is as it may be."""
+def refusal(
+    peer: Peer, exchange: Exchange, case: str = "", *, fields: bool = True, oversized: bool = False
+) -> Violation | None:
+    """What is wrong with the answer to an input that need not be understood; None if it is as it may be.
+
+    With `fields`, a JSON object with members to validate. To anything else `true`, silence and death are as
+    bad; but that it is rejected is only a SHOULD ("Overview", "Implementation Guidelines").
+    """
     try:
         peer.expect_rejected(exchange, case, oversized=oversized)
     except Violation as violation:
+        if not fields and exchange.failure is None and not means_alive(exchange):
+            violation.level = Level.SHOULD
         return violation
     return None
-
-
-def is_rejected(peer: Peer, exchange: Exchange, oversized: bool = False) -> bool:
-    """Whether an input that need not be understood was answered as it may be."""
-    return refusal(peer, exchange, "", oversized) is None
 
 
 def expect_unchanged(peer: Peer, before: Exchange, after: str) -> None:
@@ -196,9 +207,17 @@ def mistyped(peer: Peer) -> list[Question]:
     ),
 )
 def test_errors_reveal_nothing(peer: Peer) -> None:
-    """Errors hold nothing of any call."""
-    judge_errors(peer, lambda exchange: leaked(exchange, planted(peer.session.calls)))
+    """Errors hold nothing of any call, and no other method tells a stranger of calls."""
+
+    def look(exchange: Exchange) -> str | None:
+        return leaked(exchange, planted(peer.session.calls))
+
+    with peer.part("errors"):
+        judge_errors(peer, look)
     if peer.authenticated:
+        with peer.part("other methods, without credentials"):
+            made = peer.session.once("provocations", lambda: provocations(peer))
+            judge_shown(peer, [each for each in made if each[0].endswith(BY_A_STRANGER)], look)
         with peer.part("our own credentials"):
             judge_betrayals(peer)
 
@@ -225,9 +244,14 @@ def judge_errors(peer: Peer, look: Callable[[Exchange], str | None]) -> None:
     ]
     if not errors:
         raise Untested("no input made the server answer with an error")
-    for case, exchange in errors:
+    judge_shown(peer, errors, look)
+
+
+def judge_shown(peer: Peer, answers: list[Labelled], look: Callable[[Exchange], str | None]) -> None:
+    """Report what `look` sees in an answer, each case once."""
+    for case, exchange in answers:
         what = look(exchange)
-        peer.expect(not what, "an error without it", str(what), exchange, case=case)
+        peer.expect(not what, "an answer without it", str(what), exchange, case=case)
 
 
 def judge_betrayals(peer: Peer) -> None:
@@ -260,6 +284,9 @@ def provocations(peer: Peer) -> list[Labelled]:
     answers.append(("another media type", ask(body, headers=text)))
     answers.append(("no credentials", ask(body, credentials=NOBODY)))
     answers += [(f"{method} instead of POST", ask(b"", method=method)) for method in ("GET", "PUT", "DELETE")]
+    for method in ("GET", "OPTIONS", "QUERY"):
+        stranger = ask(b"", method=method, credentials=NOBODY)
+        answers.append((f"{method}{BY_A_STRANGER}", stranger))
     if call is not None:
         peer.survived(answers[-1][1])
     return answers

@@ -6,23 +6,45 @@ Specification: "Toolsets", section "Discovery Endpoint".
 from __future__ import annotations
 
 from rap_conformance.engine.controls import Positive
+from rap_conformance.engine.evidence import Exchange
+from rap_conformance.engine.requirement import Level
 from rap_conformance.engine.scenario import Untested, Violation, scenario
-from rap_conformance.protocol.reading import strict_json
-from rap_conformance.server.facts import parse_manifest
+from rap_conformance.protocol.reading import DuplicateKey, lenient_json, strict_json, unasked_encoding
+from rap_conformance.server.facts import MANIFEST_CAP, parse_manifest
 from rap_conformance.server.manifest import discovery_of
 from rap_conformance.server.peer import Peer
 
 
 @scenario("DSC001", control=Positive("the manifest has to be there"))
 def test_served(peer: Peer) -> None:
-    """200, application/json, a JSON object."""
+    """200, application/json, a JSON object; asked for once more, too."""
     exchange = discovery_of(peer)
     if exchange.failure is not None:
         raise Violation("status 200 with a manifest", str(exchange.failure), exchange, case="no whole answer")
     if exchange.status != 200:
         raise Violation("status 200", f"status {exchange.status}", exchange, case="status")
+    with peer.part("once more"):
+        judge_again(peer)
+    with peer.part("its form"):
+        judge_served(peer, exchange)
+
+
+def judge_again(peer: Peer) -> None:
+    """Who asks a second time, and without a condition, gets a whole answer again (RFC 9110, 15.4.5)."""
+    exchange = peer.discover()
+    peer.expect(
+        exchange.status == 200,
+        "status 200 again, as nothing was asked on a condition",
+        str(exchange.failure or f"status {exchange.status}"),
+        exchange,
+        case="asked once more",
+    )
+
+
+def judge_served(peer: Peer, exchange: Exchange) -> None:
+    """What came is declared as JSON, and is one object."""
     if exchange.truncated:
-        raise Violation("a manifest", "a body of more than 1 MiB", exchange, case="size")
+        raise Violation("a manifest", f"a body of more than {MANIFEST_CAP >> 20} MiB", exchange, case="size")
     media = (exchange.header("content-type") or "").split(";")[0].strip().lower()
     peer.expect(
         media == "application/json",
@@ -31,8 +53,21 @@ def test_served(peer: Peer) -> None:
         exchange,
         case="media type",
     )
+    encoding = unasked_encoding(exchange)
+    peer.expect(
+        not encoding,
+        "no Content-Encoding, as `identity` was asked for",
+        f"Content-Encoding: {encoding}",
+        exchange,
+        case="an encoding that nobody asked for",
+        level=Level.ADVICE,
+    )
     try:
         value = strict_json(exchange.response_body)
+    except DuplicateKey as twice:
+        got = f"twice: {str(twice)[:60]}"
+        peer.report(Violation("each key once", got, exchange, case="a key twice", level=Level.ADVICE))
+        value = lenient_json(exchange.response_body)
     except ValueError as error:
         raise Violation("one JSON object in UTF-8", str(error)[:120], exchange, case="JSON") from None
     peer.expect(

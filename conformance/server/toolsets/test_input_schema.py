@@ -74,9 +74,15 @@ def test_closed_when_empty(peer: Peer) -> None:
 
 
 def takes_nothing(declared: dict[str, Any]) -> bool:
-    """Whether a schema names no parameter at all."""
-    extra = declared.get("additionalProperties", declared.get("unevaluatedProperties"))
-    return not declared.get("properties") and not OPEN_ENDED & declared.keys() and not isinstance(extra, dict)
+    """Whether a schema names no parameter at all. One that says that any may come has those: a free map."""
+    free = [
+        word
+        for word in ("additionalProperties", "unevaluatedProperties")
+        if declared.get(word) is True or isinstance(declared.get(word), dict)
+    ]
+    wanted = declared.get("required") or declared.get("minProperties") or declared.get("dependentRequired")
+    named = declared.get("properties") or wanted or OPEN_ENDED & declared.keys()
+    return not named and not free
 
 
 def is_closed(declared: dict[str, Any]) -> bool:

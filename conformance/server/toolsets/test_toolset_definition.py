@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 from rap_conformance.engine.controls import Positive
 from rap_conformance.engine.scenario import Untested, Violation, scenario
 from rap_conformance.protocol.messages import JSON, encode, fresh, invocation
+from rap_conformance.server.facts import is_wildcard
 from rap_conformance.server.manifest import is_name, length_of, manifest_of
 from rap_conformance.server.peer import Peer
 
@@ -35,10 +36,17 @@ def test_endpoint_url(peer: Peer) -> None:
             exchange,
             case="endpoint",
         )
+        peer.expect(
+            not isinstance(endpoint, str) or not is_wildcard(endpoint),
+            "an address that others can use",
+            f"{endpoint!a:.80}, which stands for all addresses of the server's own machine",
+            exchange,
+            case="endpoint on a wildcard address",
+        )
     with peer.part("invocations are accepted there"):
         if not isinstance(endpoint, str) or not is_absolute(endpoint):
             raise Untested("endpoint is no absolute URL")
-        expect_endpoint(peer, endpoint)
+        expect_endpoint(peer, peer.session.facts.endpoint if is_wildcard(endpoint) else endpoint)
 
 
 def is_absolute(endpoint: object) -> bool:

@@ -1,0 +1,108 @@
+"""HTTP as clients speak it: an ordinary query stays an ordinary query, in whatever manner it is said.
+
+Runtimes are written with many HTTP clients. Some write header names in lower case, some send a body in chunks
+or ask before they send it, and a network splits whatever it is given.
+Specification: "Tool Call Status Check", section "Request"; HTTP is RFC 9110 and RFC 9112.
+"""
+
+from __future__ import annotations
+
+from rap_conformance.engine.evidence import Exchange
+from rap_conformance.engine.requirement import Level
+from rap_conformance.engine.scenario import Untested, Violation
+from rap_conformance.network.line import Manner, byte_by_byte, split
+from rap_conformance.network.spoken import Spoken, speak
+from rap_conformance.protocol.messages import JSON, encode, fresh, query
+from rap_conformance.protocol.reading import means_alive
+from rap_conformance.server.asking import Question, while_live
+from rap_conformance.server.call import Call
+from rap_conformance.server.corpus import Check
+from rap_conformance.server.peer import Peer
+
+PLAIN = Manner()
+CHUNKED = "a chunked body"
+MANNERS: tuple[tuple[str, Manner], ...] = (
+    ("head and body in one packet", PLAIN),
+    ("header names in lower case", Manner(names=str.lower)),
+    ("header names in upper case", Manner(names=str.upper)),
+    (CHUNKED, Manner(chunk=16)),
+    ("Expect: 100-continue", Manner(expect=True)),
+    ("a body split over packets", Manner(packets=split, pause=0.03)),
+    ("one byte at a time", Manner(packets=byte_by_byte, pause=0.001)),
+)
+SLOW_PIECES = Manner(chunk=20, packets=lambda head, body: pieces(head, body, 25), pause=0.05)
+"""A body in chunks that come one after the other, as from somebody who types."""
+
+
+def pieces(head: bytes, body: bytes, size: int) -> list[bytes]:
+    """The head, then the body, so many bytes at a time."""
+    return [head, *(body[at : at + size] for at in range(0, len(body), size))]
+
+
+def said(peer: Peer, bodies: list[bytes], manner: Manner) -> list[Spoken]:
+    """Bodies to the status endpoint in a manner, one after the other on one connection if it is kept."""
+    peer.patience.check()
+    made = speak(peer.session.probe, peer.session.facts.status_url, bodies, JSON, manner)
+    for each in made:
+        peer.record.exchanges += 1
+        peer.session.history.ended(each.exchange, of_status=False)
+    return made
+
+
+def judge_manners(peer: Peer, check: Check) -> None:
+    """Judge ordinary queries in each manner, about unknown ids and a live call, by what `check` finds."""
+    if check(peer.ask(fresh(), fresh("thread"))) is not None:
+        raise Untested("an ordinary query is answered wrongly, in whatever manner it is said")
+    manners = [*MANNERS]
+    for title, manner in MANNERS:
+        if (title, manner) not in manners:
+            continue
+        first, second = said(peer, [encode(query(fresh(), fresh("thread"))) for _ in range(2)], manner)
+        judge(peer, title, first.exchange, check)
+        if not second.fresh:
+            judge(peer, f"{title}, on a kept connection", second.exchange, check)
+        if manner is PLAIN and first.version == "1.0":
+            # RFC 9112, 6.1: chunks are for servers that are known to understand HTTP/1.1.
+            manners = [each for each in manners if each[0] != CHUNKED]
+            peer.note("a chunked body was not sent: the server answers in HTTP/1.0")
+    with peer.part("a live call"):
+        judge_live(peer, [each for each in manners if not is_found(peer, each[0])], check)
+
+
+def is_found(peer: Peer, case: str) -> bool:
+    """Whether something is known to be wrong with a case."""
+    return any(found.case.startswith(case) for found in peer.record.findings)
+
+
+def judge_live(peer: Peer, manners: list[tuple[str, Manner]], check: Check) -> None:
+    """In each manner a live call is alive, as it is to the plain query."""
+
+    def question(manner: Manner) -> Question:
+        def ask(call: Call) -> Exchange:
+            return said(peer, [encode(query(call.id, call.thread))], manner)[0].exchange
+
+        return "", ask
+
+    questions: list[Question] = [("", peer.ask_about), *(question(manner) for _, manner in manners)]
+    (_, plain), *answers = while_live(peer, questions)
+    if not means_alive(plain):
+        raise Untested("the live call, plainly asked about, is not alive, which TCS005 is about")
+    for (title, _), (_, exchange) in zip(manners, answers, strict=True):
+        if judge(peer, title, exchange, check) and not means_alive(exchange):
+            peer.report(
+                Violation(
+                    "`alive: true`, as to the plain query", "`alive: false`", exchange, plain, case=title
+                )
+            )
+
+
+def judge(peer: Peer, case: str, exchange: Exchange, check: Check) -> bool:
+    """Judge one answer by what `check` finds; gives whether it is right."""
+    found = check(exchange)
+    if found is None:
+        peer.judged()
+        return True
+    # RFC 9112, 6.3 lets a server ask for a length; a runtime reads even that as a lost call (note N40).
+    level = Level.SHOULD if exchange.status == 411 else None
+    peer.report(Violation(found[0], found[1], exchange, case=case, level=level))
+    return False
