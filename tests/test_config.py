@@ -405,3 +405,46 @@ def test_what_reports_show_holds_no_credential(tmp_path: Path) -> None:
 def test_values_are_frozen() -> None:
     with pytest.raises(dataclasses.FrozenInstanceError):
         c.Config().server.url = "x"  # type: ignore[misc]
+
+
+# --- headers for everybody, TLS of a server that is started
+
+
+def test_headers_that_are_no_secret_are_shown(tmp_path: Path) -> None:
+    config = load_file(write(tmp_path, '[server]\nheaders = { X-Api-Version = "2", X-Tenant = "acme" }\n'))
+    assert config.server.headers == (("X-Api-Version", "2"), ("X-Tenant", "acme"))
+    rows = dict(c.redacted(config))
+    assert (rows["server.headers.X-Api-Version"], rows["server.headers.X-Tenant"]) == ("2", "acme")
+
+
+@pytest.mark.parametrize(
+    ("headers", "said"),
+    [
+        ({"Authorization": "Bearer x"}, "would be shown in reports"),
+        ({"cookie": "a=b"}, "would be shown in reports"),
+        ({"X-Api-Version": "env:RAP_TEST_TOKEN"}, "would be shown in reports"),
+        ({"Content-Type": "x"}, "which the suite sets itself"),
+        ({"X-V": 2}, "got 2 (an integer)"),
+        ({"X-V": "1", "x-v": "2"}, "twice"),
+    ],
+)
+def test_headers_that_are_secret_or_none_are_refused(headers: object, said: str) -> None:
+    message = refused({"server": {"headers": headers}})
+    assert message.startswith("server.headers")
+    assert said in message
+
+
+def test_a_header_is_for_everybody_or_a_credential() -> None:
+    data = {"server": {"headers": {"X-V": "1"}}, "auth": {"headers": {"x-v": "1"}}}
+    assert refused(data).startswith("server.headers: got X-V, which is in auth.headers")
+    config = parse({"server": {"headers": {"X-V": "1"}}}, "x")
+    with pytest.raises(ConfigError, match=r"X-V is in server\.headers, too"):
+        config.with_auth([("x-v", Secret("1"))])
+
+
+def test_a_server_that_is_started_may_speak_tls() -> None:
+    server = {"command": "serve {port}", "scheme": "https"}
+    assert parse({"server": server}, "x").server.scheme == "https"
+    assert "http or https" in refused({"server": {**server, "scheme": "ftp"}})
+    url = {"url": "https://127.0.0.1:1", "scheme": "https"}
+    assert "goes with server.command" in refused({"server": url})

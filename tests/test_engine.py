@@ -17,10 +17,18 @@ from rap_conformance.engine.evidence import Exchange, Failure, Verdict
 from rap_conformance.engine.making import Ending, made
 from rap_conformance.engine.options import Options
 from rap_conformance.engine.record import Record, confirmed
-from rap_conformance.engine.requirement import Level
+from rap_conformance.engine.requirement import Level, Stage
 from rap_conformance.engine.run import Result, Run, RunVerdict
 from rap_conformance.engine.runner import Job, Runner
-from rap_conformance.engine.scenario import NotApplicable, Part, Scenario, Trouble, Untested, Violation
+from rap_conformance.engine.scenario import (
+    Halted,
+    NotApplicable,
+    Part,
+    Scenario,
+    Trouble,
+    Untested,
+    Violation,
+)
 from rap_conformance.reporting import files, html
 from rap_conformance.reporting.json import report
 from tests import tiny
@@ -250,6 +258,34 @@ def test_only_a_violation_accuses(tmp_path: Path, raised: Exception, verdict: Ve
         raise raised
 
     assert judged(tmp_path, function).verdict is verdict
+
+
+def test_a_session_recovers_after_whatever_may_have_provoked_the_peer(tmp_path: Path) -> None:
+    done: list[str] = []
+
+    class Recovering(tiny.Session):
+        def recover(self) -> None:
+            done.append("recovered")
+            raise Halted("while it waits, the run ends")
+
+    def acting(what: str) -> Callable[[tiny.Shouter], None]:
+        def act(peer: tiny.Shouter) -> None:
+            done.append(what)
+            peer.expect(what != "forged", "an answer", "none", peer.say("x"), case=CASE, absence=True)
+
+        return act
+
+    found = tiny.catalogue(tmp_path)
+    stages = [replace(found.select(["SHO001"])[0], code=f"SHO{n}", stage=s) for n, s in enumerate(Stage)]
+    session = Recovering(loud)
+    options = Options(tuple(stages), "1")
+    runner = Runner(session, lambda r, attempt: tiny.Shouter(session, r, attempt), options)
+    jobs = [Job(r, Scenario(r.code, POSITIVE), acting(str(r.stage))) for r in reversed(stages)]
+    for job in runner.plan(jobs):
+        runner.result(job.requirement.code)
+    session.pool.shutdown()
+    forged = ["forged", "recovered"] * 2
+    assert done == ["harmless", *forged, "flood", "recovered", "deadly", "recovered", "restart"]
 
 
 def test_parts_that_come_later_add_to_what_was_found(tmp_path: Path) -> None:

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import shlex
+import socket
+import subprocess
 import sys
+import time
+import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -14,7 +19,7 @@ import tomli_w
 from fixtures.servers.ways import WAYS, Way
 from rap_conformance.server.embedded import reference_scenarios
 from tests.certify import certify, reasons
-from tests.support import Outcome
+from tests.support import Outcome, environment, unused_port
 
 RATE_LIMIT = 450
 SHUT_OUT = 6.0
@@ -99,4 +104,30 @@ def test_a_fault_is_seen_through_lock_outs(name: str, tmp_path: Path) -> None:
 @pytest.mark.deep
 @pytest.mark.timeout(400)
 def test_one_that_does_not_let_us_in_again_is_said_once_and_accused_of_nothing(tmp_path: Path) -> None:
-    """It is started by somebody else, so that it cannot be started anew."""
+    folder = tmp_path / "run"
+    folder.mkdir()
+    port = unused_port()
+    document = tomllib.loads(configuration("bearer", folder, "--lock-out", "3600"))
+    command = document["server"].pop("command").replace("{port}", str(port))
+    document["server"]["url"] = f"http://127.0.0.1:{port}"
+    with subprocess.Popen(shlex.split(command), env=environment()) as process:
+        try:
+            wait_for(port)
+            outcome = certify(folder, tomli_w.dumps(document), within=380.0)
+        finally:
+            process.terminate()
+    verdicts = outcome.verdicts()
+    assert not set(verdicts.values()) & FINDINGS, judged(outcome)
+    assert {"TCS012", "TCS013", "TCS019"} <= {c for c, verdict in verdicts.items() if verdict == "untested"}
+    (cause,) = outcome.report["causes"]
+    assert "answers no ordinary question either (status 403" in cause
+    assert (outcome.report["verdict"], outcome.exit) == ("incomplete", 7)
+
+
+def wait_for(port: int) -> None:
+    """Until somebody listens there."""
+    deadline = time.monotonic() + 20
+    while time.monotonic() < deadline:
+        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=1):
+            return
+        time.sleep(0.05)

@@ -160,27 +160,34 @@ SMUGGLING = ("X-Original-URL", "X-Rewrite-URL")
 
 
 def loose(piece: Piece) -> Iterator[tuple[str, Callable[[Headers], Headers], str]]:
-    """The right secret where it does not belong: title, what becomes of the headers, query string."""
-    name, scheme, secret = piece.header, piece.before, piece.secret
+    """The right secret where it does not belong: title, what becomes of the headers, query string.
 
-    def instead(*values: str) -> Callable[[Headers], Headers]:
-        def change(headers: Headers) -> Headers:
-            others = tuple(pair for pair in headers if pair[0].lower() != name.lower())
-            return (*others, *((name, value) for value in values))
+    The headers may hold a wrong secret instead, which then stands where the right one would.
+    """
 
-        return change
+    def under(scheme: str | None) -> Callable[[Headers], Headers]:
+        def change(each: Piece) -> str | None:
+            if each.key != piece.key:
+                return each.text
+            return None if scheme is None else f"{scheme}{each.secret}"
 
-    if name.lower() == "authorization":
-        yield _conflict("before", name, wrong_first=True)
-        yield _conflict("after", name, wrong_first=False)
+        return lambda headers: rewritten(headers, change)
+
+    if piece.header.lower() == "authorization":
+        yield _conflict("before", piece.header, wrong_first=True)
+        yield _conflict("after", piece.header, wrong_first=False)
         if piece.signed:
             return
-        if scheme:
+        if piece.scheme:
             for foreign in ("Basic", "Token", "Negotiate", "X-Rapc", "Bearer"):
                 if foreign.lower() != piece.scheme.lower():
-                    yield f"the right token under the scheme {foreign}", instead(f"{foreign} {secret}"), ""
-            yield "the right token without a scheme", instead(secret), ""
-    yield "the right token in the query string", instead(), f"access_token={secret}&token={secret}"
+                    yield f"the right token under the scheme {foreign}", under(f"{foreign} "), ""
+            yield "the right token without a scheme", under(""), ""
+    yield (
+        "the right token in the query string",
+        under(None),
+        f"access_token={piece.secret}&token={piece.secret}",
+    )
 
 
 def _conflict(where: str, name: str, *, wrong_first: bool) -> tuple[str, Callable[[Headers], Headers], str]:
