@@ -16,8 +16,9 @@ from rap_conformance.engine.evidence import Exchange, Failure
 from rap_conformance.network.certificates import self_made
 from rap_conformance.network.credentials import NOBODY, Credentials
 from rap_conformance.network.patience import Patience
-from rap_conformance.network.probe import Asked, Probe
+from rap_conformance.network.probe import Probe
 from rap_conformance.network.redaction import Redactor
+from rap_conformance.network.spoken import Asked, converse, unfinished
 from rap_conformance.server.config import Auth
 from rap_conformance.server.identity import credentials_of, secrets_of
 from tests.support import listening, read_request
@@ -104,8 +105,8 @@ def test_headers_for_everybody_go_with_every_request() -> None:
     behave, asked = always(answer(), answer())
     with probing(behave, headers=(("X-Api-Version", "2"),)) as (probe, url):
         shown = [probe.send("POST", url, b"{}", credentials=who) for who in (None, NOBODY)]
-        probe.unfinished(url, b"{", announced=9, within=0.1)
-        shown += probe.in_one_connection(url, [Asked(b"{}")])
+        unfinished(probe, url, b"{", announced=9, within=0.1)
+        shown += converse(probe, url, [Asked(b"{}")])
     assert len(asked) == 4
     assert all(b"X-Api-Version: 2" in request for request in asked)
     assert all(("X-Api-Version", "2") in exchange.request_headers for exchange in shown)
@@ -132,7 +133,7 @@ def test_who_gives_our_secret_back_is_seen(headers: tuple[str, ...], body: bytes
 def exchanges(*answers: bytes, asked: int = 2) -> list[Exchange]:
     behave, _ = always(*answers)
     with probing(behave) as (probe, url):
-        return probe.in_one_connection(url, [Asked(b"{}", NOBODY), *[Asked(b"[]")] * (asked - 1)])
+        return converse(probe, url, [Asked(b"{}", NOBODY), *[Asked(b"[]")] * (asked - 1)])
 
 
 def test_two_requests_on_one_connection() -> None:
@@ -167,7 +168,7 @@ def test_silence_after_a_first_answer_is_seen() -> None:
 
     with probing(behave) as (probe, url):
         probe.timeout = 0.3
-        first, second = probe.in_one_connection(url, [Asked(b"{}", NOBODY), Asked(b"{}")])
+        first, second = converse(probe, url, [Asked(b"{}", NOBODY), Asked(b"{}")])
     assert first.status == 401
     assert second.failure is Failure.TIMEOUT
 

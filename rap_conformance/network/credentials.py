@@ -17,13 +17,15 @@ Signer = Callable[[str, str, bytes], Headers]
 class Credentials:
     """What identifies us: fixed headers, a signer that makes them for each request, a client certificate.
 
-    `certificate` is a TLS context that presents one. `signing` says how curl signs: "aws:amz:REGION:SERVICE".
+    `certificate` is a TLS context that presents one, `files` are those it is in, by curl's names for them.
+    `signing` says how curl signs: "aws:amz:REGION:SERVICE".
     """
 
     headers: Headers = ()
     signer: Signer | None = None
     certificate: ssl.SSLContext | None = None
     signing: str = ""
+    files: tuple[tuple[str, str], ...] = ()
 
     def __bool__(self) -> bool:
         return bool(self.headers or self.signer or self.certificate)

@@ -18,6 +18,7 @@ import h11
 from rap_conformance.engine.evidence import Failure, Headers
 from rap_conformance.network.answers import classify
 from rap_conformance.network.patience import Patience
+from rap_conformance.network.raw import connect
 
 CONTINUE = 1.0
 """Seconds that we wait for a 100 before we send the body unasked, as curl does."""
@@ -123,12 +124,7 @@ class Line:
         return heard
 
     def _open(self) -> socket.socket:
-        port = self.url.port or (443 if self.url.scheme == "https" else 80)
-        wire = socket.create_connection((self.url.hostname or "", port), timeout=self.timeout)
-        wire.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        if self.url.scheme == "https":
-            context = self.context or ssl.create_default_context()
-            wire = context.wrap_socket(wire, server_hostname=self.url.hostname)
+        wire = connect(self.url, self.timeout, self.context)
         self._wire, self._state = wire, h11.Connection(h11.CLIENT)
         return wire
 

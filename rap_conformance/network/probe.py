@@ -11,25 +11,21 @@ from __future__ import annotations
 import ssl
 import threading
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
-from http.cookiejar import CookieJar, DefaultCookiePolicy
-from urllib.parse import urlsplit
+from dataclasses import replace
 
 import httpx
 
 from rap_conformance import __version__
 from rap_conformance.engine.evidence import Exchange, Failure, Headers
-from rap_conformance.network import raw
-from rap_conformance.network.answers import classify, slowed_down
+from rap_conformance.network.answers import slowed_down
+from rap_conformance.network.client import answer_of, new_client
 from rap_conformance.network.credentials import NOBODY, Credentials, origin
 from rap_conformance.network.pace import HASTY, MOST_PATIENCE, PATIENT, Referee, slowly
 from rap_conformance.network.patience import Patience, Queue
 from rap_conformance.network.recipes import Recipe, Recipes
-from rap_conformance.network.recording import Answer, Question, recorded
+from rap_conformance.network.recording import Question, recorded
 from rap_conformance.network.redaction import Redactor
 from rap_conformance.network.sources import Sources
-from rap_conformance.network.transport import Transport, connection_of, deadline
-from rap_conformance.protocol.messages import JSON
 
 USER_AGENT = f"rap-conformance/{__version__}"
 _ALWAYS: Headers = (
@@ -43,22 +39,13 @@ _MOST_IDLE = 32
 """Idle connections that are kept, and so may all be closed by the server just as they are used."""
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """One of several requests on one connection; `credentials` as for `Probe.send`."""
-
-    body: bytes
-    credentials: Credentials | None = None
-    chunked: bool = False
-
-
 class Probe:
     """Makes exchanges with one server; safe to use from many threads.
 
     `timeout` is the deadline of one exchange in seconds, `origins` where
     credentials may go, `headers` go with every request. `context` is how TLS
     is spoken by whoever presents no client certificate. `sources` know where
-    secrets come from, `proof` says what else than headers tells who we are.
+    secrets come from, `proof` tells curl how the server proves who it is.
     Whoever is not us shares no connection with us, and has each one for one
     request: what is left in it, or kept with it, must not meet the next.
     """
@@ -86,7 +73,7 @@ class Probe:
         self.proof = proof
         self._recipes = Recipes()
         self._origins = {origin(url) for url in origins}
-        self._clients: dict[tuple[ssl.SSLContext | None, bool], httpx.Client] = {}
+        self._clients: dict[tuple[ssl.SSLContext | None, bool, bool], httpx.Client] = {}
         self._count = 0
         self._lock = threading.Lock()
         self._queues: dict[tuple[str, bool], Queue] = {}
@@ -130,8 +117,10 @@ class Probe:
         recipes = [self._recipes.get(number) for number in numbers]
         made: list[Exchange] = []
         used: set[int] = set()
-        context = self._context(recipes[-1].url, recipes[-1].credentials) if recipes and recipes[-1] else None
-        with self._new_client(context, keep=True) as client:
+        context = (
+            self.context_of(recipes[-1].url, recipes[-1].credentials) if recipes and recipes[-1] else None
+        )
+        with new_client(context, self.timeout, keep=True) as client:
             for recipe in recipes:
                 if recipe is None:
                     raise LookupError("it is no longer known how that was asked")
@@ -160,6 +149,7 @@ class Probe:
         patient: bool = True,
         within: float = PATIENT,
         cap: int = BODY_CAP,
+        keep: bool = False,
     ) -> Exchange:
         """One request and its answer.
 
@@ -170,7 +160,8 @@ class Probe:
         raised. Those who were slowed down queue, and so does who comes after
         them: a limit that all share starves nobody. Where others are answered
         at that pace, it is this request that is refused, and that is the answer.
-        `cap`: bytes of the answer that are read.
+        `cap`: bytes of the answer that are read. `keep`: strangers may go on
+        with each other's connections, too.
         """
         began = self.patience.now()
         until = began + (within if self._waited < MOST_PATIENCE else min(within, HASTY))
@@ -178,7 +169,7 @@ class Probe:
         recipe = Recipe(method, url, body, headers, credentials, target, cap)
 
         def once() -> Exchange:
-            return self._once(recipe, timeout or self.timeout)
+            return self._once(recipe, timeout or self.timeout, self._client(url, credentials, keep))
 
         # A limit for strangers is another than ours.
         place = url, credentials is None or credentials == self.credentials
@@ -195,60 +186,19 @@ class Probe:
                 with self._lock:
                     self._waited += self.patience.now() - began
 
-    def unfinished(self, url: str, start: bytes, *, announced: int, within: float) -> Exchange:
-        """A POST whose body stops short of the announced length, abandoned after `within` seconds."""
-        headers = self.headers_of("POST", url, start, JSON, None)
-        began = self.patience.now()
-        self.count()
-        said = raw.head("POST", url, (*headers, ("Content-Length", str(announced)))) + start
-        context = self._context(url, None)
-        received, failure = raw.begin(urlsplit(url), said, self.timeout, within, context)
-        status = int(received[9:12]) if received[:5] == b"HTTP/" and received[9:12].isdigit() else None
-        answer = Answer(
-            status=status,
-            body=bytearray(received.partition(b"\r\n\r\n")[2]),
-            failure=failure if status is None else None,
-            detail=f"the body stopped after {len(start)} of {announced} bytes",
-        )
-        span = began, self.patience.now()
-        return recorded(self.redactor, Question("POST", url, headers, start), answer, span, BODY_CAP)
-
-    def in_one_connection(self, url: str, asked: Sequence[Asked]) -> list[Exchange]:
-        """POSTs on one connection, each after the answer to the one before; ends where the server hangs up.
-
-        The connection is ours: where a client certificate identifies us, it is presented.
-        """
-        exchanges: list[Exchange] = []
-        with raw.Conversation(urlsplit(url), self.timeout, self._context(url, None)) as conversation:
-            for each in asked:
-                how = (*JSON, ("Transfer-Encoding", "chunked")) if each.chunked else JSON
-                headers = self.headers_of("POST", url, each.body, how, each.credentials)
-                began = self.patience.now()
-                self.count()
-                answer = conversation.ask("POST", url, headers, each.body, chunked=each.chunked)
-                if exchanges and answer.failure in {Failure.RESET, Failure.CUT_SHORT, Failure.TLS}:
-                    break
-                span = began, self.patience.now()
-                question = Question("POST", url, headers, each.body)
-                exchanges.append(recorded(self.redactor, question, answer, span, BODY_CAP))
-                if not conversation.open:
-                    break
-        return exchanges
-
-    def _once(self, recipe: Recipe, timeout: float, client: httpx.Client | None = None) -> Exchange:
+    def _once(self, recipe: Recipe, timeout: float, client: httpx.Client) -> Exchange:
         method, url, body, cap = recipe.method, recipe.url, recipe.body, recipe.cap
         whole = body if isinstance(body, bytes) else b""
         sent = self.headers_of(method, url, whole, recipe.headers, recipe.credentials)
-        chosen = client or self._client(url, recipe.credentials)
         opened: list[str] = []
         number = self.count()
 
         def exchange(headers: Headers) -> tuple[Exchange, int]:
             began = self.patience.now()
             question = Question(method, url, headers, body, recipe.target)
-            answer = _answer(chosen, question, timeout, cap, opened)
+            answer = answer_of(client, question, timeout, cap, opened)
             made = recorded(self.redactor, question, answer, (began, self.patience.now()), cap)
-            return self._provenance(made, question, recipe.credentials, number), answer.connection
+            return self.provenance(made, question, recipe.credentials, number), answer.connection
 
         made, connection = exchange(sent)
         for _ in range(_MOST_IDLE):
@@ -261,9 +211,13 @@ class Probe:
                 break  # nobody listens any more: then this very request may be what the server died of
             made, connection = again, other
         if isinstance(body, bytes):
-            kept = replace(recipe, connection=connection, began=made.started, ended=made.ended)
-            self._recipes.keep(number, kept)
+            self.remember(made, recipe, connection)
         return made
+
+    def remember(self, made: Exchange, recipe: Recipe, connection: int) -> None:
+        """How an exchange was made that has ended, and on which connection."""
+        kept = replace(recipe, connection=connection, began=made.started, ended=made.ended)
+        self._recipes.keep(made.number, kept)
 
     def count(self) -> int:
         """A request is about to be sent; gives its number."""
@@ -271,13 +225,14 @@ class Probe:
             self._count += 1
             return self._count
 
-    def _provenance(
+    def provenance(
         self, made: Exchange, question: Question, credentials: Credentials | None, number: int
     ) -> Exchange:
         """The exchange with what it takes to make it again by hand."""
-        signing = self._who(question.url, credentials).signing
+        who = self._who(question.url, credentials)
         hidden = self.sources.hidden(question.headers, made.request_headers, question.shown, made.url)
-        proof = (*self.proof, ("aws-sigv4", signing)) if signing else self.proof
+        signing = (("aws-sigv4", who.signing),) if who.signing else ()
+        proof = (*who.files, *self.proof, *signing)
         return replace(made, number=number, hidden=hidden, proof=proof)
 
     def _who(self, url: str, credentials: Credentials | None) -> Credentials:
@@ -300,63 +255,16 @@ class Probe:
             *who.made(method, url, body),
         )
 
-    def _context(self, url: str, credentials: Credentials | None) -> ssl.SSLContext | None:
+    def context_of(self, url: str, credentials: Credentials | None) -> ssl.SSLContext | None:
+        """How TLS is spoken with a URL: with a certificate where that identifies who asks."""
         return self._who(url, credentials).certificate or self.context
 
-    def _client(self, url: str, credentials: Credentials | None) -> httpx.Client:
-        context = self._context(url, credentials)
+    def _client(self, url: str, credentials: Credentials | None, keep: bool) -> httpx.Client:
+        context = self.context_of(url, credentials)
         ours = credentials is None or credentials == self.credentials
+        which = context, ours, keep
         with self._lock:
-            client = self._clients.get((context, ours))
+            client = self._clients.get(which)
             if client is None:
-                client = self._clients[context, ours] = self._new_client(context, keep=ours)
+                client = self._clients[which] = new_client(context, self.timeout, keep=ours or keep)
         return client
-
-    def _new_client(self, context: ssl.SSLContext | None, *, keep: bool) -> httpx.Client:
-        transport = Transport(context, keep=keep)
-        return httpx.Client(transport=transport, trust_env=False, timeout=self.timeout, cookies=_no_cookies())
-
-
-def _no_cookies() -> CookieJar:
-    """A jar that keeps nothing: who asks is what we say, never what an answer to somebody else set."""
-    return CookieJar(DefaultCookiePolicy(allowed_domains=[]))
-
-
-def _answer(client: httpx.Client, question: Question, timeout: float, cap: int, opened: list[str]) -> Answer:
-    """What comes back; `opened` is told of each connection that is opened for it."""
-    answer = Answer()
-    extensions: dict[str, object] = {
-        "trace": lambda event, _: opened.append(event) if event.startswith("connection.connect") else None
-    }
-    if question.target is not None:
-        extensions["target"] = question.target.encode("latin-1", "replace")
-    try:
-        encoded = [
-            (name.encode("ascii"), value.encode("utf-8", "surrogateescape"))
-            for name, value in question.headers
-        ]
-        request = client.build_request(
-            question.method, question.url, content=question.body, headers=encoded, extensions=extensions
-        )
-        with deadline(timeout):
-            _receive(client, request, answer, cap)
-    except Exception as error:
-        answer.failure = classify(error, answered=answer.status is not None)
-        if answer.failure is None:
-            raise
-        answer.detail = str(error)[:200]
-    return answer
-
-
-def _receive(client: httpx.Client, request: httpx.Request, answer: Answer, cap: int) -> None:
-    """Send a request and read its answer, no further than just beyond `cap` bytes."""
-    response = client.send(request, stream=True, follow_redirects=False)
-    try:
-        answer.status, answer.connection = response.status_code, connection_of(response)
-        answer.headers = tuple((k.decode("latin-1"), v.decode("latin-1")) for k, v in response.headers.raw)
-        for chunk in response.iter_raw():
-            answer.body += chunk
-            if len(answer.body) > cap:
-                break
-    finally:
-        response.close()

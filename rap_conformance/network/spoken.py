@@ -1,19 +1,37 @@
-"""Queries of ours in another manner than the probe's own: the same credentials, the same patience."""
+"""Requests that the probe's own client would not make: in another manner, on one connection, unfinished.
+
+The credentials and the patience are the probe's.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, closing
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 from rap_conformance.engine.evidence import Exchange, Headers
-from rap_conformance.network.answers import decoded, slowed_down
+from rap_conformance.network import raw
+from rap_conformance.network.answers import slowed_down
+from rap_conformance.network.credentials import Credentials
 from rap_conformance.network.line import Heard, Line, Manner
 from rap_conformance.network.pace import PATIENT, slowly
 from rap_conformance.network.probe import BODY_CAP, Probe
+from rap_conformance.network.recipes import Recipe
+from rap_conformance.network.recording import Answer, Question, recorded
+from rap_conformance.network.transport import new_number
+from rap_conformance.protocol.messages import JSON
 
-_RECORDED = 64 * 1024
-"""Bytes of a request's body that are kept."""
+PLAIN = Manner()
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """One of several requests on one connection; `credentials` as for `Probe.send`."""
+
+    body: bytes
+    credentials: Credentials | None = None
+    chunked: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,38 +61,71 @@ def speak(probe: Probe, url: str, bodies: Sequence[bytes], headers: Headers, man
     return made
 
 
+def converse(probe: Probe, url: str, asked: Sequence[Asked]) -> list[Exchange]:
+    """POSTs on one connection, each after the answer to the one before; ends where the server hangs up.
+
+    What is left in the connection is taken for the next answer, as whoever keeps connections for others
+    takes it. It is ours: where a client certificate identifies us, it is presented.
+    """
+    made: list[Exchange] = []
+    connection = new_number()
+    with _line(probe, url) as line:
+        for each in asked:
+            manner = Manner(chunk=len(each.body)) if each.chunked else PLAIN
+            exchange, heard = _said(probe, url, line, each, JSON, manner)
+            if made and heard.fresh:
+                break
+            made.append(exchange)
+            recipe = Recipe("POST", url, each.body, JSON, each.credentials, None, BODY_CAP)
+            probe.remember(exchange, recipe, connection)
+    return made
+
+
+def unfinished(probe: Probe, url: str, start: bytes, *, announced: int, within: float) -> Exchange:
+    """A POST of ours whose body stops short of the announced length, abandoned after `within` seconds."""
+    headers = probe.headers_of("POST", url, start, JSON, None)
+    began = probe.patience.now()
+    probe.count()
+    said = raw.head("POST", url, (*headers, ("Content-Length", str(announced)))) + start
+    context = probe.context_of(url, None)
+    received, failure = raw.begin(urlsplit(url), said, probe.timeout, within, context)
+    status = int(received[9:12]) if received[:5] == b"HTTP/" and received[9:12].isdigit() else None
+    answer = Answer(
+        status=status,
+        body=bytearray(received.partition(b"\r\n\r\n")[2]),
+        failure=failure if status is None else None,
+        detail=f"the body stopped after {len(start)} of {announced} bytes",
+    )
+    question = Question("POST", url, headers, start)
+    return recorded(probe.redactor, question, answer, (began, probe.patience.now()), BODY_CAP)
+
+
 def _spoken(
     probe: Probe, url: str, bodies: Sequence[bytes], headers: Headers, manner: Manner
 ) -> list[Spoken]:
     made = []
-    parts = urlsplit(url)
-    line = Line(parts, probe.patience, probe.timeout, probe.context, BODY_CAP)
-    try:
+    with _line(probe, url) as line:
         for body in bodies:
-            plain = (("Host", parts.netloc), *probe.headers_of("POST", url, body, headers, None))
-            sent = manner.headers(plain, len(body))
-            began = probe.patience.now()
-            probe.count()
-            heard = line.say(sent, body, manner)
-            made.append(Spoken(_recorded(probe, url, sent, body, heard, began), heard.version, heard.fresh))
-    finally:
-        line.close()
+            exchange, heard = _said(probe, url, line, Asked(body), headers, manner)
+            made.append(Spoken(exchange, heard.version, heard.fresh))
     return made
 
 
-def _recorded(probe: Probe, url: str, sent: Headers, body: bytes, heard: Heard, began: float) -> Exchange:
-    content, how = decoded(heard.body[:BODY_CAP], heard.headers, BODY_CAP)
-    return Exchange(
-        method="POST",
-        url=probe.redactor.text(url),
-        request_headers=probe.redactor.headers(sent),
-        request_body=probe.redactor.data(body[:_RECORDED]),
-        status=heard.status,
-        response_headers=probe.redactor.headers(heard.headers),
-        response_body=probe.redactor.data(content),
-        started=began,
-        ended=probe.patience.now(),
-        failure=heard.failure,
-        detail=probe.redactor.text(heard.detail or how),
-        truncated=len(heard.body) > BODY_CAP,
-    )
+def _line(probe: Probe, url: str) -> AbstractContextManager[Line]:
+    context = probe.context_of(url, None)
+    return closing(Line(urlsplit(url), probe.patience, probe.timeout, context, BODY_CAP))
+
+
+def _said(
+    probe: Probe, url: str, line: Line, asked: Asked, headers: Headers, manner: Manner
+) -> tuple[Exchange, Heard]:
+    """One request on a line, as it was said, and what was heard."""
+    plain = probe.headers_of("POST", url, asked.body, headers, asked.credentials)
+    sent = manner.headers((("Host", urlsplit(url).netloc), *plain), len(asked.body))
+    began = probe.patience.now()
+    number = probe.count()
+    heard = line.say(sent, asked.body, manner)
+    answer = Answer(heard.status, heard.headers, bytearray(heard.body), heard.failure, heard.detail)
+    question = Question("POST", url, sent, asked.body)
+    made = recorded(probe.redactor, question, answer, (began, probe.patience.now()), BODY_CAP)
+    return probe.provenance(made, question, asked.credentials, number), heard

@@ -45,10 +45,15 @@ def _left(timeout: float | None, error: type[Exception]) -> float | None:
 _numbers = itertools.count(1)
 
 
+def new_number() -> int:
+    """A number for a connection, another one for each."""
+    return next(_numbers)
+
+
 class _Stream(httpcore.NetworkStream):
     def __init__(self, stream: httpcore.NetworkStream) -> None:
         self._stream = stream
-        self.number = next(_numbers)
+        self.number = new_number()
 
     def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
         return self._stream.read(max_bytes, _left(timeout, httpcore.ReadTimeout))

@@ -71,10 +71,15 @@ class Auth:
 
     @property
     def files(self) -> tuple[tuple[str, str], ...]:
-        """The files of client_cert, client_key and ca_bundle, by curl's names for them."""
-        bundle = "capath" if self.ca_bundle and self.ca_bundle.is_dir() else "cacert"
-        named = (("cert", self.client_cert), ("key", self.client_key), (bundle, self.ca_bundle))
+        """The files of client_cert and client_key, by curl's names for them."""
+        named = (("cert", self.client_cert), ("key", self.client_key))
         return tuple((name, str(path)) for name, path in named if path)
+
+    @property
+    def bundle(self) -> tuple[tuple[str, str], ...]:
+        """The file, or folder, of ca_bundle, by curl's name for it."""
+        name = "capath" if self.ca_bundle and self.ca_bundle.is_dir() else "cacert"
+        return ((name, str(self.ca_bundle)),) if self.ca_bundle else ()
 
     def tls(self, *, certificate: bool) -> ssl.SSLContext | None:
         """The TLS context of ca_bundle, and of client_cert if `certificate`; None where that is nothing.

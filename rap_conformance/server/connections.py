@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from rap_conformance.engine.evidence import Exchange
 from rap_conformance.network.credentials import NOBODY
-from rap_conformance.network.probe import Asked
+from rap_conformance.network.spoken import Asked, converse
 from rap_conformance.protocol.messages import encode, fresh, query
 from rap_conformance.server.merit import calmly, on_merit
 from rap_conformance.server.peer import Peer
@@ -67,7 +67,7 @@ def spoilt(peer: Peer, exchanges: list[Exchange]) -> bool:
 
 def _ask(peer: Peer, pair: Pair) -> list[Exchange]:
     url = peer.session.facts.status_url
-    return calmly(peer, lambda: peer.session.probe.in_one_connection(url, (pair.first, pair.second)))
+    return calmly(peer, lambda: converse(peer.session.probe, url, (pair.first, pair.second)))
 
 
 def _body() -> bytes:

@@ -25,7 +25,8 @@ def credentials_of(auth: Auth) -> Credentials:
             raise ConfigError(str(missing)) from None
     headers = tuple((name, secret.reveal()) for name, secret in auth.headers)
     signing = f"aws:amz:{auth.sigv4.region}:{auth.sigv4.service}" if auth.sigv4 else ""
-    return Credentials(headers, signer, auth.tls(certificate=True) if auth.client_cert else None, signing)
+    certificate = auth.tls(certificate=True) if auth.client_cert else None
+    return Credentials(headers, signer, certificate, signing, auth.files)
 
 
 def sources_of(auth: Auth) -> Sources:

@@ -6,7 +6,7 @@ A server that shuts out whoever sent wrong credentials too often says nothing ab
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from rap_conformance.engine.evidence import Exchange
 from rap_conformance.engine.scenario import Untested
@@ -26,10 +26,10 @@ PAUSES = (0.5, 1.0, 2.0, 4.0)
 """Seconds between attempts of a stranger who is asked to slow down."""
 
 
-def ask_as(peer: Peer, caller: Credentials, call: Call | None = None) -> Exchange:
+def ask_as(peer: Peer, caller: Credentials, call: Call | None = None, **how: Any) -> Exchange:
     """The status check by somebody else, about a call of ours or else about an unknown one."""
     ids = (fresh(), fresh("thread")) if call is None else (call.id, call.thread)
-    return unhurried(peer, lambda: peer.ask(*ids, credentials=caller, patient=False))
+    return unhurried(peer, lambda: peer.ask(*ids, credentials=caller, patient=False, **how))
 
 
 def unhurried(peer: Peer, ask: Callable[[], Exchange]) -> Exchange:

@@ -82,6 +82,8 @@ class Replayer:
     def _ask(self, numbers: Sequence[int]) -> list[Exchange]:
         """The last answer of these requests, made again on one fresh connection; none if there was none."""
         began = self.session.patience.now()
+        if self.session.recovery.locks_out:
+            self.session.recovered()
         try:
             for pause in (0.0, 0.5, 1.5):
                 self.session.patience.pace(pause)

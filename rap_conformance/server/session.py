@@ -93,7 +93,7 @@ class ServerSession:
             context=auth.tls(certificate=False),
             headers=config.server.headers,
             sources=sources_of(auth),
-            proof=auth.files,
+            proof=auth.bundle,
         )
         self.probe.referees[self.facts.status_url] = self.ordinary
         self.other = credentials_of(auth.other) if auth.other else Credentials()

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ssl
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from rap_conformance.engine.evidence import Headers
 from rap_conformance.network.credentials import NOBODY, Credentials
@@ -24,6 +24,8 @@ Stranger = tuple[str, Credentials]
 Change = Callable[[Headers], Headers]
 
 OTHER_AUTHORITY = "a certificate of another authority"
+SELF_MADE = (("cert", "self-made.pem"),)
+"""The file, as curl names it, that whoever repeats this has to make: certificate and key with our names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +46,7 @@ class Identity:
         """Whether one thing alone shows who we are."""
         return len(self.pieces) + self.certified == 1
 
-    def changed(self, change: Change, *, alone: Piece | None = None, certified: bool = True) -> Credentials:
+    def changed(self, change: Change, *, alone: Piece | None = None) -> Credentials:
         """Ours with headers as `change` makes them; with `alone` of that piece, and nothing else."""
         ours = self.ours
 
@@ -54,10 +56,13 @@ class Identity:
                 made = rewritten(made, lambda each: each.text if each.key == alone.key else None)
             return change(made)
 
-        certificate = ours.certificate if certified and alone is None else None
-        if ours.signer is None:
-            return Credentials(sign("", "", b""), certificate=certificate)
-        return Credentials(signer=sign, certificate=certificate)
+        fixed = ours.signer is None
+        return Credentials(
+            headers=sign("", "", b"") if fixed else (),
+            signer=None if fixed else sign,
+            certificate=ours.certificate if alone is None else None,
+            files=ours.files if alone is None else (),
+        )
 
     def forging(self, piece: Piece, title: str, *, alone: bool) -> Credentials:
         """Ours with one piece forged in the way that `title` names."""
@@ -70,8 +75,8 @@ class Identity:
         def change(headers: Headers) -> Headers:
             return rewritten(headers, lambda each: wrong(each) if each.key in telling else each.text)
 
-        made = self.changed(change)
-        return Credentials(made.headers, made.signer, self.self_made)
+        files = SELF_MADE if self.self_made else ()
+        return replace(self.changed(change), certificate=self.self_made, files=files)
 
 
 def identity(peer: Peer) -> Identity:
@@ -137,7 +142,7 @@ def _strangers(peer: Peer) -> Iterator[Stranger]:
     if who.certified and who.self_made is None:
         peer.note("no certificate of another authority was tried: pip install rap-conformance[mtls]")
     if who.self_made is not None:
-        yield OTHER_AUTHORITY, Credentials(certificate=who.self_made)
+        yield OTHER_AUTHORITY, Credentials(certificate=who.self_made, files=SELF_MADE)
     if not who.single:
         yield PLAINLY_WRONG, who.all_wrong()
     decides = deciding(peer)

@@ -115,7 +115,7 @@ def about(title: str, answers: list[Labelled]) -> Rejections:
 
 def question(peer: Peer, title: str, caller: Credentials, about_live: bool = False) -> Question:
     """What somebody asks while a call is live: about it, or about an unknown one."""
-    return title, lambda call: ask_as(peer, caller, call if about_live else None)
+    return title, lambda call: ask_as(peer, caller, call if about_live else None, keep=True)
 
 
 def features(exchange: Exchange) -> dict[str, object]:

@@ -15,6 +15,7 @@ from rap_conformance.engine.evidence import Exchange, Headers
 from rap_conformance.engine.requirement import Level
 from rap_conformance.engine.scenario import Untested, Violation, scenario
 from rap_conformance.network.credentials import NOBODY
+from rap_conformance.network.spoken import unfinished
 from rap_conformance.protocol.leaks import internals, leaked
 from rap_conformance.protocol.messages import encode, fresh, query
 from rap_conformance.protocol.payloads import Malformed, hostile_ids, malformed_payloads
@@ -59,9 +60,8 @@ def test_malformed_rejected(peer: Peer) -> None:
         peer.expect_rejected(slow.exchange, "a body in slow pieces")
         peer.judged()
     with peer.part("a body that never ends"):
-        short = peer.session.probe.unfinished(
-            peer.session.facts.status_url, b'{"thread_id": "rapc-', announced=200, within=1.0
-        )
+        probe, url = peer.session.probe, peer.session.facts.status_url
+        short = unfinished(probe, url, b'{"thread_id": "rapc-', announced=200, within=1.0)
         peer.session.history.ended(short, of_status=False)
         peer.survived(short, watch=0.5)
         peer.judged()
