@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import sys
 import threading
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -35,6 +36,15 @@ _FIRST = frozenset({EXIT_BAD_INPUT, EXIT_NOBODY})
 """Exit codes that outrank a crash of ours."""
 _RESULT = pytest.StashKey[Result]()
 _REQUIREMENT = pytest.StashKey[Requirement]()
+
+
+def _import_as_it_is() -> None:
+    """Have pytest rewrite no assertions in what is imported from now on, by whatever thread.
+
+    It would, in all libraries that bring a plugin; two threads that parse at once break Python 3.11's `ast`.
+    """
+    ours = [finder for finder in sys.meta_path if type(finder).__module__ != "_pytest.assertion.rewrite"]
+    sys.meta_path[:] = ours
 
 
 class Driver:
@@ -129,6 +139,7 @@ class Driver:
         """Start the peers, look the peer over, start what mostly waits; then pytest's own loop."""
         if session.config.option.collectonly or not self.runner.jobs:
             return (yield)
+        _import_as_it_is()
         options = self.request.options
         if self.voice is not None:
             self.voice.begins(self.session.shown(), len(self.runner.jobs), options.seed, options.profile)

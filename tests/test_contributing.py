@@ -22,6 +22,8 @@ PLACEHOLDER = "TCS099"
 OUTPUTS = shutil.ignore_patterns(
     ".git", ".venv", "__pycache__", ".*_cache", ".hypothesis", "reports", "build", "dist", "*.egg-info"
 )
+OURS = {ADDRESS, "MAKEFLAGS", "MFLAGS", "MAKELEVEL", "VENV", "PYTHON", "JOBS", "ARGS"}
+"""Variables of this run, and of the `make` that may have started it."""
 STEP = re.compile(r"at the end of `([^`]+)`:\n+ +```\w+\n(.*?)\n +```", re.DOTALL)
 COMMANDS = re.compile(r"\n4\. Then\n+ +```sh\n(.*?)\n +```", re.DOTALL)
 
@@ -63,7 +65,7 @@ def separation(path: Path) -> str:
 
 def typed(tree: Path, beginning: str, within: float = 240.0) -> str:
     """Type the commands that begin so, as the document has them; gives what they said."""
-    known = {name: value for name, value in environment().items() if name != ADDRESS}
+    known = {name: value for name, value in environment().items() if name not in OURS}
     found = [line for line in TYPED if line.startswith(beginning)]
     assert found, beginning
     said = ""

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from tests import warm
-from tests.support import ROOT, environment, unused_port
+from tests.support import ROOT, environment, listening, unused_port
+from tests.test_hostile_targets import close_mid_body
 
 
 def pytest_in(folder: Path, *arguments: str, **more: str) -> subprocess.CompletedProcess[str]:
@@ -129,6 +130,20 @@ def test_the_embedded_server_under_plain_pytest(tmp_path: Path) -> None:
     assert "embedded reference server" in done.stdout
     assert done.stdout.strip().splitlines()[-1].startswith("partial")
     assert {path.name for path in tmp_path.iterdir()} >= {"report.html", "report.json", "junit.xml"}
+
+
+def test_nothing_is_rewritten_once_scenarios_run(tmp_path: Path) -> None:
+    (tmp_path / "listener.py").write_text(
+        "import sys\n"
+        "def pytest_rap_event(event):\n"
+        "    print(type(event).__name__, [type(each).__module__ for each in sys.meta_path])\n"
+    )
+    given = ["-p", "listener", "-s", "--rap-requirement=DSC001", "--rap-no-report", "conformance/server"]
+    with listening(close_mid_body) as url:
+        done = pytest_in(ROOT, *given, f"--server-url={url}", PYTHONPATH=str(tmp_path))
+    said = [line for line in done.stdout.splitlines() if line.startswith("Judged ")]
+    assert len(said) == 1, done.stdout + done.stderr
+    assert "_pytest" not in said[0]
 
 
 def test_collecting_only_asks_nobody(tmp_path: Path) -> None:
