@@ -35,6 +35,7 @@ LEGITIMATE: dict[str, dict[str, str]] = {
         "TCS010": "a call was accepted, and nothing of it comes back",
         "TCS013": RIGHT_ANSWER,
         "TCS014": RIGHT_ANSWER,
+        "TCS015": "questions by other methods, and by strangers, are answered, and tell nothing of any call",
     },
     "calls-nobody-back": {
         "TCS004": WITHOUT_A_CALL,

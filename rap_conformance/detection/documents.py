@@ -61,8 +61,9 @@ def by_mutant(mutants: Mutants) -> Iterator[str]:
     yield "| mutant | what it does | violates, and so is found by |"
     yield "|---|---|---|"
     for name, mutant in mutants.items():
+        mild = getattr(mutant, "mild", {})  # those of runtimes are never milder than their level
         reasons = "<br>".join(
-            f"{code}{f' ({mutant.mild[code]})' if code in mutant.mild else ''}: {cell(reason)}"
+            f"{code}{f' ({mild[code]})' if code in mild else ''}: {cell(reason)}"
             for code, reason in sorted(mutant.violates.items())
         )
         spared = "".join(

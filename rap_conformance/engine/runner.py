@@ -123,12 +123,15 @@ class Runner:
             return standing
         else:
             record = self._judge(job, alone=True)
+        uncontrolled = _uncontrolled(record, job.scenario)
         for number, part in enumerate(job.scenario.parts):
-            early = self._early_parts.get((code, number))
-            if early is not None:
-                record.join(early)
-            elif self._standing(job.requirement, part.stage) is None:
-                record.join(self._judge(job, part, alone=True))
+            later = self._early_parts.get((code, number))
+            if later is None and self._standing(job.requirement, part.stage) is None:
+                later = self._judge(job, part, alone=True)
+            if later is not None:
+                if uncontrolled and not later.findings:
+                    later.judged = 0  # what it saw tells nothing where the control was not accepted
+                record.join(later)
             else:
                 self.session.over() or record.note("not exercised: " + GENTLE)  # type: ignore[func-returns-value]
         return record.result()
@@ -236,13 +239,12 @@ class Runner:
 
     def _check_control(self, record: Record, scenario: Scenario) -> None:
         """Nothing passes without the control it names: what was missing decides, else it is our defect."""
-        control = scenario.control
-        if not isinstance(control, Control) or record.controlled or record.findings or not record.judged:
+        if not _uncontrolled(record, scenario) or not record.judged:
             return
         record.judged = 0
         if not (record.missing or record.inapplicable or record.errors):
             record.errors.append(
-                f"our own error, please report it: judged without its control ({control.what})"
+                f"our own error, please report it: judged without its control ({scenario.control.what})"
             )
 
     def _dead(self, record: Record, death: PeerDied, alone: bool) -> None:
@@ -256,6 +258,11 @@ class Runner:
         with self._reviving:
             if not self.session.over():
                 self.session.revive(death)
+
+
+def _uncontrolled(record: Record, scenario: Scenario) -> bool:
+    """Whether a scenario names a control that was not accepted, so that nothing it saw is a pass."""
+    return isinstance(scenario.control, Control) and not record.controlled and not record.findings
 
 
 def results_of(
