@@ -42,8 +42,8 @@ class Signals:
         """Put back what was there before; safe to call twice. Gives a signal that came, 0 for none."""
         while self._before:
             signal.signal(*self._before.popitem())
-        # An interruption amid `exec` of a text (dataclasses do that while they are imported) leaves CPython with
-        # the belief that nobody handled it: it would end the process by SIGINT after all. The next text ends it.
+        # An interruption amid `exec` of a text (dataclasses do that while they are imported) leaves CPython
+        # believing that nobody handled it: it would end the process by SIGINT after all. Another ends that.
         eval("None")  # noqa: S307 -- a constant
         return self._arrived
 
