@@ -111,12 +111,12 @@ def under_way(peer: Peer) -> float:
     return max(peer.slack, min(peer.race, 1.25 * usual + 0.1))
 
 
-def again_and_again(peer: Peer, within: float) -> Iterator[Question]:
+def again_and_again(peer: Peer, within: float, every: float = POLL) -> Iterator[Question]:
     """The question about the call itself, every moment, for `within` seconds from the first one on."""
     end = peer.patience.now() + within
     while peer.patience.now() < end:
         yield ITSELF, peer.ask_about
-        peer.patience.pace(POLL)
+        peer.patience.pace(every)
 
 
 def itself(peer: Peer) -> Question:

@@ -20,7 +20,7 @@ WATCH = 6.0
 """Seconds for which a call is looked at after the first "not alive"."""
 MUCH_LATER = 9.0
 """Seconds after the end at which a call is looked at once more, at the earliest."""
-HASTE, PACE, HASTY = 0.1, 0.4, 2.0
+HASTE, PACE, HASTY = 0.2, 0.5, 2.0
 """Seconds between two questions in the first seconds of waiting for "not alive", and after that; how many
 those seconds are."""
 MOST_SILENT = 2

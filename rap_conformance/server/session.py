@@ -252,15 +252,17 @@ class ServerSession:
         plainly = self.facts.status_plainly
         return plainly is None or exchange.status == plainly
 
-    def restart(self, *, kill: bool = True) -> None:
-        """Kill the server and start it again on the same port.
+    def restart(self, *, gently: bool = False) -> None:
+        """Kill the server, or ask it to end, and start it again on the same port.
 
         Raises Untested if it is not ours to restart, Trouble if it does not come up: then the run is over.
         """
         if self.supervisor is None:
             raise Untested("only the suite can restart the server: give --server-cmd instead of --server-url")
         self.restarts.append(self.patience.now())
-        if kill:
+        if gently:
+            self.supervisor.stop()
+        else:
             self.supervisor.kill()
         try:
             self.supervisor.start(self.answers)

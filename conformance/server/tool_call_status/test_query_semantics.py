@@ -29,8 +29,8 @@ LEAST = 5
 AT_ONCE = 3
 """Calls that are asked about right after their acknowledgement."""
 
-WATCH = 6.0
-"""Seconds for which a subscription is asked about at least."""
+WATCH, PACE = 6.0, 0.15
+"""Seconds for which a subscription is asked about at least, and between two questions about it."""
 
 
 @scenario(
@@ -67,7 +67,7 @@ def test_subscription_alive(peer: Peer) -> None:
         return call.final or (long and len(call.events) >= 4)
 
     answers = witnessed(
-        peer, again_and_again(peer, WATCH + peer.grace), "subscription", least=LEAST, until=over
+        peer, again_and_again(peer, WATCH + peer.grace, PACE), "subscription", least=LEAST, until=over
     )
     judge_live(peer, answers, "an active subscription", "`alive: true`", "before another event arrived")
 

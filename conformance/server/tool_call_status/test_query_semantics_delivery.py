@@ -105,10 +105,12 @@ def stopped(peer: Peer, what: str, stop: Callable[[Call], Exchange | None]) -> W
 
 def judge_attempts(peer: Peer, seen: Watched) -> None:
     """Judge the answers between two attempts, then those after the last. Raises Violation, Untested."""
-    call, edge = seen.end.call, under_way(peer)
+    edge, attempts = under_way(peer), seen.end.call.results
+    if (taken := seen.end.call.result) is not None:  # whatever comes after that is TCS026's
+        attempts = attempts[: attempts.index(taken) + 1]
     between_two = [
         (exchange, later)
-        for earlier, later in pairwise(call.results)
+        for earlier, later in pairwise(attempts)
         for exchange in between(seen.answers, earlier.arrived + edge, later.arrived - edge)
         if means_alive(exchange) is not None
     ]
@@ -123,7 +125,7 @@ def judge_attempts(peer: Peer, seen: Watched) -> None:
         )
     if seen.wrong is not None:
         raise seen.wrong
-    last = max((delivery.arrived for delivery in call.results), default=0.0)
+    last = max((delivery.arrived for delivery in attempts), default=0.0)
     gone = sum(means_alive(each) is False and each.started > last + edge for each in seen.answers)
     peer.judged(gone)
     if not between_two and not gone:
