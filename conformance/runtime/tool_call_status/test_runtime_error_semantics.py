@@ -15,11 +15,13 @@ from rap_conformance.protocol.reading import Liveness
 from rap_conformance.runtime.calling_back import booted, brought, text
 from rap_conformance.runtime.peer import RuntimePeer
 from rap_conformance.runtime.readings import (
+    expect_kept,
     judge_kept,
     judge_pruned,
     may_say_false,
     plainly_false,
     readings,
+    watched,
 )
 from rap_conformance.runtime.state import EVENT, RESULT, Waiting
 
@@ -28,6 +30,7 @@ from rap_conformance.runtime.state import EVENT, RESULT, Waiting
 def test_keeps_when_unreachable(runtime: RuntimePeer) -> None:
     """No whole answer, no pruning: refused, reset, too late, cut short, TLS and names that fail."""
     judge_kept(runtime, readings(runtime).where(failed=True), "a failure")
+    judge_kept_long(runtime, failed=True)
     with runtime.part("a server that dies between two calls"):
         server = runtime.server()
         calls = [runtime.call(server, alive(True, dies=True)) for _ in range(4)]
@@ -49,6 +52,15 @@ def test_keeps_when_unreachable(runtime: RuntimePeer) -> None:
 def test_keeps_on_5xx(runtime: RuntimePeer) -> None:
     """A 5xx ends nothing, whatever its body says."""
     judge_kept(runtime, readings(runtime).where(status=5, failed=False), "a 5xx")
+    judge_kept_long(runtime, failed=False)
+
+
+def judge_kept_long(runtime: RuntimePeer, *, failed: bool) -> None:
+    """However often the runtime asks again, and however long after the boot it does."""
+    late = {reading.case: reading for reading in watched(runtime, failed)}
+    for reading in readings(runtime).all:
+        if reading.case in late and reading.asked and not reading.pruned:
+            expect_kept(runtime, late[reading.case], f"given up in the end after {reading.case}")
 
 
 @scenario("RTS009", control=Positive("a call has to be given up"))
@@ -74,7 +86,7 @@ def test_prunes_unsupported(runtime: RuntimePeer) -> None:
 def test_kept_calls_go_on(runtime: RuntimePeer) -> None:
     """What was kept, alive or unknown, still takes its result or its events."""
     for title, act in (("alive", alive(True)), ("unknown", answer(503))):
-        for subscription in (False, True):
+        for subscription in runtime.kinds:
             with runtime.part(f"{'a subscription' if subscription else 'a pending call'}, {title}"):
                 judge_goes_on(runtime, runtime.call(runtime.server(), act, subscription=subscription), title)
 
