@@ -11,6 +11,8 @@ from rap_conformance.runtime.habits import SUBSCRIPTIONS
 from rap_conformance.runtime.peer import RuntimePeer
 from rap_conformance.runtime.state import State, Waiting
 
+NOT_KEPT = "the runtime does not wait any more for what it should have kept (see RTS005 to RTS007)"
+
 
 def booted(runtime: RuntimePeer, kept: list[Waiting], lost: list[Waiting] | None = None) -> State:
     """Boot, and wait until what is lost is given up. Raises Untested if something is not kept."""
@@ -18,9 +20,7 @@ def booted(runtime: RuntimePeer, kept: list[Waiting], lost: list[Waiting] | None
     runtime.boot([*kept, *lost])
     state = runtime.settled([*kept, *lost], lost)
     if not all(state.waits(call) for call in kept):
-        raise Untested(
-            "the runtime does not wait any more for what it should have kept (see RTS005 to RTS007)"
-        )
+        raise Untested(NOT_KEPT)
     return state
 
 

@@ -136,11 +136,17 @@ class RuntimePeer(Boots):
         return sum(len(server.queries) + server.ended for server in self.servers.all)
 
     def settled(
-        self, calls: Sequence[Waiting], gone: Sequence[Waiting] = (), *, patient: bool = False
+        self,
+        calls: Sequence[Waiting],
+        gone: Sequence[Waiting] = (),
+        *,
+        patient: bool = False,
+        wary: bool = False,
     ) -> State:
         """The state once every check had its answer, `gone` is pruned (or too late), and a moment passed.
 
-        `patient`: allow for graces and second opinions of any length that can be waited for.
+        `patient`: allow for graces and second opinions of any length that can be waited for. `wary`: let
+        pass as much time as the runtime is known to take before it gives up, so that what it keeps is kept.
         """
         self.wait_for_checks(calls)
         self.patience.until(self.booted, self.timing.silence)
@@ -148,7 +154,7 @@ class RuntimePeer(Boots):
         moment = self.timing.watch * (1.0 if state.checking is not None else 4.0)
         if gone:
             self._wait_for_pruning(gone, patient)
-        else:
+        if wary:
             moment = max(moment, min(1.2 * self.habits.pruning, self.timing.settle))
         self.patience.pace(moment)
         return self.state()

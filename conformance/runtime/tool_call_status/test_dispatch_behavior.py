@@ -236,7 +236,7 @@ def test_many_servers_rule(runtime: RuntimePeer) -> None:
     runtime.servers.until(
         lambda: all(len(asked_at(servers, call)) == 3 for call in everything), runtime.quiet
     )
-    state = runtime.settled([])
+    state = runtime.settled([], wary=True)
     if not any(asked_at(servers, call) for call in everything) and not any(map(state.pruned, everything)):
         raise NotApplicable("the runtime asks nobody about calls whose server it does not know, which it may")
     for title, some in calls.items():

@@ -27,29 +27,31 @@ def test_keeps_alive_calls(runtime: RuntimePeer) -> None:
     found = readings(runtime).where(status=2, failed=False)
     judge_kept(runtime, [one for one in found if one.vector.liveness is Liveness.ALIVE], "`alive: true`")
     with runtime.part("a lost call of the same id in another thread"):
-        for subscription in runtime.kinds:
-            judge_namesakes(runtime, subscription)
+        judge_namesakes(runtime)
 
 
-def judge_namesakes(runtime: RuntimePeer, subscription: bool) -> None:
-    """Two calls of one id in two threads, of which one is lost."""
-    shared, lost = fresh(), runtime.server()
-    one = runtime.call(
-        runtime.server(), alive(True), thread=fresh("thread"), id=shared, subscription=subscription
-    )
-    two = runtime.call(lost, thread=fresh("thread"), id=shared, subscription=subscription)
-    runtime.boot([one, two])
-    state = runtime.settled([one, two], [two])
-    if not one.server.queries:
-        raise Untested("the runtime did not ask about the call (see RTS003)")
-    runtime.expect(
-        not state.pruned(one),
-        "the call is kept: its server says that it is alive",
-        "the runtime gave it up, as one of the same id in another thread",
-        *[query.exchange for query in one.server.queries[-1:]],
-        state.exchange,
-        case=f"{one.what} given up with its namesake",
-    )
+def judge_namesakes(runtime: RuntimePeer) -> None:
+    """Two calls of one id in two threads, of which one is lost; and two subscriptions."""
+    kept, lost = [], []
+    for kind in runtime.kinds:
+        shared = fresh()
+        kept.append(runtime.call(runtime.server(), alive(True), id=shared, subscription=kind))
+        lost.append(runtime.call(runtime.server(), id=shared, subscription=kind))
+    for call in [*kept, *lost]:
+        call.alone = False
+    runtime.boot([*kept, *lost])
+    state = runtime.settled([*kept, *lost], lost)
+    if not any(call.server.queries for call in kept):
+        raise Untested("the runtime did not ask about the calls (see RTS003)")
+    for call in kept:
+        runtime.expect(
+            not state.pruned(call),
+            "the call is kept: its server says that it is alive",
+            "the runtime gave it up, as one of the same id in another thread",
+            *[query.exchange for query in call.server.queries[-1:]],
+            state.exchange,
+            case=f"{call.what} given up with its namesake",
+        )
 
 
 @scenario("RTS012", control=Control("an event of an active subscription, or a result, behind each of these"))

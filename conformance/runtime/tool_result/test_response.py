@@ -11,6 +11,7 @@ from rap_conformance.engine.controls import Control, Positive
 from rap_conformance.engine.scenario import Untested, scenario
 from rap_conformance.network.acts import alive
 from rap_conformance.runtime.calling_back import booted, brought, text
+from rap_conformance.runtime.habits import KILL
 from rap_conformance.runtime.peer import RuntimePeer
 from rap_conformance.runtime.state import Waiting
 
@@ -38,30 +39,28 @@ def test_callbacks_acknowledged(runtime: RuntimePeer) -> None:
 @scenario("RTS025", control=Control("what the runtime waits for is there after a kill"))
 def test_acknowledged_results_survive(runtime: RuntimePeer) -> None:
     """What was answered with 200 is in the conversation, though the runtime is killed right after that."""
-    other = runtime.both(runtime.server(), alive(True))
-    for kind in runtime.kinds:
-        call = runtime.call(runtime.server(), alive(True), subscription=kind)
-        with runtime.part("an event" if kind else "a result"):
-            judge_survival(runtime, call, other)
-
-
-def judge_survival(runtime: RuntimePeer, call: Waiting, others: list[Waiting]) -> None:
-    """One delivery, a kill, and a boot from what is left."""
-    booted(runtime, [call, *others])
-    news = text("an event" if call.subscription else "a result")
-    exchange = runtime.deliver(call, news)
-    if exchange.status is None or not 200 <= exchange.status < 300:
-        raise Untested("the callback was not acknowledged (see RTS022)")
-    runtime.boot_again([one.server for one in [call, *others]], kill=True)
-    state = runtime.until(brought(call, news), runtime.timing.settle)
+    runtime.habits.demand([KILL])
+    server = runtime.server()
+    calls, others = runtime.both(server, alive(True)), runtime.both(server, alive(True))
+    booted(runtime, [*calls, *others])
+    news = [text("an event" if call.subscription else "a result") for call in calls]
+    exchanges = [runtime.deliver(call, said) for call, said in zip(calls, news, strict=True)]
+    runtime.boot_again([server], kill=True)
+    arrived = [brought(call, said) for call, said in zip(calls, news, strict=True)]
+    state = runtime.until(lambda now: all(there(now) for there in arrived), runtime.timing.settle)
     runtime.controlled(
         all(state.waits(one) for one in others), "nothing that the runtime waited for survived the kill"
     )
-    runtime.expect(
-        brought(call, news)(state),
-        "what was acknowledged before the kill is in the conversation after it",
-        "it is not" if state.waits(call) else "it is not, and the call is not waited for any more",
-        exchange,
-        *runtime.evidence(call, state)[-1:],
-        case=f"{'an event' if call.subscription else 'a result'} that was acknowledged before a kill",
-    )
+    for call, exchange, there in zip(calls, exchanges, arrived, strict=True):
+        what = "an event" if call.subscription else "a result"
+        with runtime.part(what):
+            if exchange.status is None or not 200 <= exchange.status < 300:
+                raise Untested("the callback was not acknowledged (see RTS022)")
+            runtime.expect(
+                there(state),
+                "what was acknowledged before the kill is in the conversation after it",
+                "it is not" if state.waits(call) else "it is not, and the call is not waited for any more",
+                exchange,
+                *runtime.evidence(call, state)[-1:],
+                case=f"{what} that was acknowledged before a kill",
+            )
