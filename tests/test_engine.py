@@ -300,6 +300,25 @@ def test_parts_that_come_later_add_to_what_was_found(tmp_path: Path) -> None:
     assert "not exercised: no ears" in result.notes
 
 
+def test_what_is_right_so_far_as_it_was_there_is_no_pass(tmp_path: Path) -> None:
+    def function(peer: tiny.Shouter) -> None:
+        peer.judged(3)
+        with peer.part("the rest"):
+            peer.partial("3 of 7 were there")
+
+    result = judged(tmp_path, function)
+    assert (result.verdict, result.reason, result.judged) == (Verdict.UNTESTED, "3 of 7 were there", 3)
+
+
+def test_what_was_too_little_is_said_beside_a_finding(tmp_path: Path) -> None:
+    def function(peer: tiny.Shouter) -> None:
+        peer.partial("3 of 7 were there")
+        raise Violation("so", "else", peer.say("x"), case=CASE)
+
+    result = judged(tmp_path, function)
+    assert (result.verdict, result.notes) == (Verdict.FAIL, ("not exercised: 3 of 7 were there",))
+
+
 def test_a_finding_may_be_of_a_lower_level_than_its_requirement() -> None:
     one = Record(requirement())
     one.add(Violation("so", "else", exchange(), case=CASE, level=Level.ADVICE))

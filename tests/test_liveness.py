@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
+import subprocess
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -141,3 +144,25 @@ def test_a_damaged_file_is_named(tmp_path: Path, text: str) -> None:
     (tmp_path / "liveness.json").write_text(text)
     with pytest.raises(PayloadError, match=r"liveness\.json"):
         load(tmp_path / "liveness.json")
+
+
+READERS = {
+    "node": ["node", "--test", "liveness.test.mjs"],
+    "go": ["go", "test", "-count=1", "./..."],
+}
+
+
+@pytest.mark.parametrize("language", READERS)
+def test_other_languages_read_the_file(language: str, tmp_path: Path) -> None:
+    if shutil.which(language) is None:
+        pytest.skip(f"there is no {language} here")
+    done = subprocess.run(
+        READERS[language],
+        cwd=Path(__file__).resolve().parent.parent / "examples" / "vectors",
+        env={**os.environ, "LIVENESS": str(FILE), "GOFLAGS": "-mod=mod", "GOCACHE": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]

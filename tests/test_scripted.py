@@ -5,6 +5,7 @@ from __future__ import annotations
 import socket
 from collections.abc import Iterator
 from contextlib import suppress
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -32,7 +33,7 @@ def server(servers: ScriptedServers) -> ToolServer:
 
 def said(server: ToolServer, *pieces: bytes) -> bytes:
     """What the server answers to these bytes, sent one piece after the other."""
-    port = int(server.base.rpartition(":")[2])
+    port = urlsplit(server.base).port
     answer = b""
     with socket.create_connection(("127.0.0.1", port), timeout=5.0) as client, suppress(ConnectionError):
         client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -113,7 +114,7 @@ def test_what_is_no_http_is_refused_and_kept(
 
 @pytest.mark.parametrize("start", [b"", b"POST /tool", POST + LENGTH + b"\r\n" + BODY[:-1]])
 def test_who_hangs_up_first_asked_nothing(server: ToolServer, start: bytes) -> None:
-    port = int(server.base.rpartition(":")[2])
+    port = urlsplit(server.base).port
     with socket.create_connection(("127.0.0.1", port), timeout=5.0) as client:
         client.sendall(start)
         client.shutdown(socket.SHUT_WR)
@@ -130,3 +131,27 @@ def test_who_says_too_much_is_refused(server: ToolServer, start: bytes) -> None:
     said(server, start)
     assert server.queries[0].request.refused
     assert len(server.queries[0].request.body) <= 2**20
+
+
+def test_two_servers_share_a_port_by_their_paths(servers: ScriptedServers) -> None:
+    short = servers.server(prefix="/a")
+    long = servers.beside(short, "/a/b")
+    for prefix in (b"/a/b", b"/a", b"/ab"):
+        said(short, POST.replace(b"/tool", prefix + b"/tool") + LENGTH + b"\r\n" + BODY)
+    assert [query.request.path for query in long.queries] == ["/a/b/tool_call_status"]
+    assert [query.request.path for query in short.queries] == ["/a/tool_call_status", "/ab/tool_call_status"]
+    assert long.toolset["endpoint"] == f"{short.base}/b/invoke"
+
+
+def test_a_server_that_falls_silent_hears_and_says_nothing(server: ToolServer) -> None:
+    server.play("t", "c", server.otherwise)
+    server.fall_silent()
+    port = urlsplit(server.base).port
+    for request in (
+        POST + LENGTH + b"\r\n" + BODY,
+        b"GET /.well-known/rap-toolset HTTP/1.1\r\nHost: h\r\n\r\n",
+    ):
+        with socket.create_connection(("127.0.0.1", port), timeout=0.3) as client, suppress(TimeoutError):
+            client.sendall(request)
+            raise AssertionError(client.recv(100))
+    assert len(server.queries) == 2

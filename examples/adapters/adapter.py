@@ -17,19 +17,20 @@ class Adapter(BaseHTTPRequestHandler):
             self.reply({"callback_url": f"http://127.0.0.1:{self.server.server_port}/callback"})
 
     def do_POST(self):
-        body = self.rfile.read(int(self.headers["Content-Length"]))
+        body, answer = self.rfile.read(int(self.headers["Content-Length"])), {}
         try:
             message = json.loads(body)
             if self.path == "/boot":
                 if message["threads"] is not None:
                     RUNTIME.threads = {thread["thread_id"]: state(thread) for thread in message["threads"]}
                 RUNTIME.start(message.get("status_timeout", 10.0))
+                answer = {"unsupported": ["kill"]}  # this runtime lives in the adapter's process
             elif self.path == "/callback":  # part of the runtime; it stands here because we have a server
                 RUNTIME.callback(message)
         except (ValueError, KeyError, TypeError, RecursionError):
             self.send_error(400)
         else:
-            self.reply({})  # also to /message, which nothing blocks here, and /shutdown
+            self.reply(answer)  # also to /message, which nothing blocks here, and /shutdown
 
     def reply(self, value):
         body = json.dumps(value).encode()

@@ -30,6 +30,7 @@ class Record:
     judged: int = 0
     controlled: bool = False
     missing: list[str] = field(default_factory=list)
+    partial: list[str] = field(default_factory=list)
     inapplicable: list[str] = field(default_factory=list)
     errors: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
@@ -96,6 +97,7 @@ class Record:
         self.findings += [finding for finding in other.findings if finding.case not in known]
         for mine, theirs in (
             (self.missing, other.missing),
+            (self.partial, other.partial),
             (self.inapplicable, other.inapplicable),
             (self.errors, other.errors),
             (self.notes, other.notes),
@@ -113,7 +115,8 @@ class Record:
         verdict, reason = self._verdict()
         notes = [*self.notes]
         if verdict not in {Verdict.UNTESTED, Verdict.NOT_APPLICABLE}:
-            notes += [f"not exercised: {each}" for each in dict.fromkeys(self.missing + self.inapplicable)]
+            left_out = self.partial + self.missing + self.inapplicable
+            notes += [f"not exercised: {each}" for each in dict.fromkeys(left_out)]
         if self.findings:
             notes += [f"not judged, for an error of ours or the network's: {each}" for each in self.errors]
         return Result(
@@ -135,6 +138,8 @@ class Record:
             return first.verdict, f"{first.case}: {first.actual}{more}"
         if self.errors:
             return Verdict.ERROR, self.errors[0]
+        if self.partial:
+            return Verdict.UNTESTED, "; ".join(dict.fromkeys(self.partial))
         if self.judged:
             return Verdict.PASS, ""
         if self.missing:
@@ -161,7 +166,7 @@ class Recorder:
     @contextmanager
     def part(self, title: str) -> Iterator[None]:
         """One of several things a requirement asks, judged where it can be."""
-        before = self.record.judged, len(self.record.missing), len(self.record.inapplicable)
+        before = self._seen()
         try:
             yield
         except Violation as violation:
@@ -173,8 +178,12 @@ class Recorder:
         except Trouble as trouble:
             self.record.errors.append(f"{title}: {trouble}")
         else:
-            if before == (self.record.judged, len(self.record.missing), len(self.record.inapplicable)):
+            if before == self._seen():
                 self.record.errors.append(f"our own error, please report it: {title}: nothing was judged")
+
+    def _seen(self) -> tuple[int, ...]:
+        found = self.record
+        return found.judged, len(found.missing), len(found.partial), len(found.inapplicable)
 
     def expect(
         self,
@@ -200,6 +209,11 @@ class Recorder:
     def judged(self, count: int = 1) -> None:
         """Say that so many things were looked at and are right. What nobody says so of was not judged."""
         self.record.judged += count
+
+    def partial(self, why: str) -> None:
+        """Say that too little was there to judge: what was judged is right, and yet it is no pass."""
+        if why not in self.record.partial:
+            self.record.partial.append(why)
 
     def controlled(self, accepted: object, what: str) -> None:
         """Say whether the control that the scenario makes itself was accepted. Raises Untested if not."""

@@ -70,6 +70,14 @@ class ScriptedServers:
         self._run(self._open(server, bound))
         return server
 
+    def beside(self, other: ToolServer, prefix: str) -> ToolServer:
+        """A server of its own at another one's port, under another prefix."""
+        base = other.base.removesuffix("/").removesuffix(other.prefix) + prefix
+        server = ToolServer(f"s{len(self.all)}", base, self.bell, prefix, listener=other.listener)
+        other.neighbours.append(server)
+        self.all.append(server)
+        return server
+
     def nobody(self) -> ToolServer:
         """A server whose port refuses connections; the port stays ours, so that nobody else takes it."""
         bound = free_socket("127.0.0.1", 0)
@@ -136,6 +144,7 @@ class ScriptedServers:
         request = await read_request(reader, writer)
         if request is None:
             return
+        server = server.whose(request.path)
         query = Query(server, request, lenient_json(request.body), self._patience.now())
         query.act = act = server.route(query)
         server.note(query)

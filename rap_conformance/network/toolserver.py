@@ -77,12 +77,12 @@ def _texts(value: Any) -> set[str]:
     return {member for member in members if isinstance(member, str)}
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class ToolServer:
     """One tool server as a runtime sees it. Its tools are called `<name>_job` and `<name>_feed`.
 
     `tls` makes it fail the TLS handshake: the bytes it writes before it hangs up. `about` holds its requests
-    by the texts in their bodies.
+    by the texts in their bodies. `neighbours` share its port, each under a prefix of its own.
     """
 
     name: str
@@ -98,6 +98,7 @@ class ToolServer:
     ended: int = 0
     handshakes: int = 0
     listener: asyncio.Server | None = None
+    neighbours: list[ToolServer] = field(default_factory=list)
 
     @property
     def listening(self) -> bool:
@@ -118,6 +119,17 @@ class ToolServer:
     def feed(self) -> str:
         """Its tool for subscriptions."""
         return f"{self.name}_feed"
+
+    def whose(self, path: str) -> ToolServer:
+        """Which of those at this port a path belongs to: the one with the longest prefix; else this one."""
+        found = [s for s in (self, *self.neighbours) if f"{path}/".startswith(f"{s.prefix}/")]
+        return max(found, key=lambda server: len(server.prefix), default=self)
+
+    def fall_silent(self) -> None:
+        """From now on every request is heard and none is answered, discovery included."""
+        silence = Act(ending="hold", failure=Failure.TIMEOUT)
+        self.elsewhere[self.prefix + MANIFEST_PATH] = self.otherwise = silence
+        self.script.clear()
 
     def act(self, query: Query) -> Act:
         """What the script says to a status query: by thread and call, by either, else no such call."""
@@ -140,15 +152,15 @@ class ToolServer:
         self.script.setdefault((call,), act)
         self.script.setdefault((thread,), act)
 
-    def manifest(self) -> bytes:
+    @property
+    def toolset(self) -> dict[str, Any]:
         """Its toolset."""
         closed = {"type": "object", "additionalProperties": False}
         tools = [
             {"name": name, "description": "For tests.", "inputSchema": closed}
             for name in (self.job, self.feed)
         ]
-        toolset = {"name": self.name, "endpoint": f"{self.base.rstrip('/')}/invoke", "tools": tools}
-        return encode(toolset)
+        return {"name": self.name, "endpoint": f"{self.base.rstrip('/')}/invoke", "tools": tools}
 
     def route(self, query: Query) -> Act:
         """The answer to any request; status checks by another method are read leniently."""
@@ -161,5 +173,5 @@ class ToolServer:
             return self.act(query)
         known = {f"{self.prefix}/{name}" for name in ("invoke", "close_thread", "cancel_tool_call")}
         if method == "GET" and path == self.prefix + MANIFEST_PATH:
-            return answer(200, self.manifest(), JSON)
+            return answer(200, encode(self.toolset), JSON)
         return answer(200) if method == "POST" and path in known else answer(404)

@@ -54,9 +54,9 @@ class Adapter:
             return False
         return self._probe.send("GET", f"{self.url}/state", patient=False).status is not None
 
-    def boot(self, body: dict[str, Any], within: float) -> Exchange:
-        """Boot the runtime. Raises Refused, as every method here does."""
-        return self._ask("POST", "/boot", "acknowledgement", body, within)[0]
+    def boot(self, body: dict[str, Any], within: float) -> dict[str, Any]:
+        """Boot the runtime; gives what is particular about it. Raises Refused, as every method here does."""
+        return self._ask("POST", "/boot", "boot_answer", body, within)[1]
 
     def state(self) -> tuple[Exchange, dict[str, Any]]:
         """What the runtime waits for and what it injected."""
@@ -74,9 +74,9 @@ class Adapter:
             0
         ]
 
-    def shutdown(self) -> Exchange:
-        """Stop the runtime; its state stays."""
-        return self._ask("POST", "/shutdown", "acknowledgement", {})[0]
+    def shutdown(self, *, kill: bool = False) -> Exchange:
+        """Stop the runtime, or end it without asking it; its state stays."""
+        return self._ask("POST", "/shutdown", "acknowledgement", {"how": "kill"} if kill else {})[0]
 
     def gone(self) -> bool:
         """Whether nobody listens at the adapter's port any more."""

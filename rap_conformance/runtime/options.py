@@ -23,6 +23,12 @@ class Timing:
     prompt: float = 1.5
     answer: float = 15.0
 
+    @property
+    def patience(self) -> float:
+        """Seconds after which an answer that had no effect will have none: `settle` is a guess, and a grace
+        period, or a second question before a call is given up, is allowed."""
+        return 2.5 * self.settle
+
 
 @dataclass(frozen=True, slots=True)
 class RuntimeOptions:

@@ -11,37 +11,35 @@ from concurrent.futures import Future
 from typing import Any, TypeVar
 
 from rap_conformance.engine.evidence import Exchange
-from rap_conformance.engine.record import Record, Recorder
+from rap_conformance.engine.record import Record
 from rap_conformance.engine.scenario import PeerDied, Refused, Untested, Violation
-from rap_conformance.network.acts import Act, Gate, alive, answer
+from rap_conformance.network.acts import Gate
 from rap_conformance.network.toolserver import Query, ToolServer
-from rap_conformance.protocol.messages import JSON, encode, event, fresh, result
+from rap_conformance.protocol.messages import JSON, encode, event, result
 from rap_conformance.runtime.adapter import AdapterSilent, AdapterWrong
+from rap_conformance.runtime.booting import GREETING, Boots
 from rap_conformance.runtime.session import RuntimeSession
 from rap_conformance.runtime.state import State, Waiting
 
 T = TypeVar("T")
 NOBODY_ASKED = "the runtime asked nobody about anything after its boot (see RTS003)"
-_PATIENT_BOOT = 2.0
-"""Seconds after which a boot that has not answered goes on in the background."""
 _LARGE = 0.1
 """Seconds from which on a state counts as long in coming."""
 _SECRET = 16
 """Characters from which on a part of a callback URL may be a secret, and is hidden in reports."""
+_NAMED = 5
+"""Calls that are named one by one in a sentence."""
 _EVIDENCE = 6000
 """Bytes up to which a state is worth showing beside a finding."""
 
 
-class RuntimePeer(Recorder):
-    """What a scenario may do with the runtime under test. `attempt` is 1 when a first run is confirmed."""
+class RuntimePeer(Boots):
+    """What a scenario may do with the runtime under test."""
 
     def __init__(self, session: RuntimeSession, record: Record, attempt: int = 0) -> None:
-        self.session, self.record, self.attempt = session, record, attempt
-        self.patience, self.timing, self.servers = session.patience, session.timing, session.servers
+        super().__init__(session, record, attempt)
         self.culprit: Exchange | None = None
         """The last callback, as long as the runtime has not shown that it survived it."""
-        self._boot: Future[Exchange] | None = None
-        self._given: tuple[str, ...] = ()
 
     def death(self, refused: Refused) -> PeerDied | None:
         """A runtime that is gone right after something was posted to it died of that."""
@@ -53,99 +51,20 @@ class RuntimePeer(Recorder):
         case = "the runtime died of a callback"
         return PeerDied(actual, self.culprit, expected="the runtime goes on", case=case)
 
-    # --- tool servers and what waits for them --------------------------------
-
-    def server(self, **how: Any) -> ToolServer:
-        """A new tool server; `how` as for ScriptedServers.server."""
-        return self.servers.server(**how)
-
-    def call(
-        self,
-        server: ToolServer,
-        act: Act | None = None,
-        *,
-        subscription: bool = False,
-        thread: str | None = None,
-        id: str | None = None,
-        hidden: bool = False,
-    ) -> Waiting:
-        """Something to wait for, with the answer its server gives about it (else: no such call)."""
-        kind = "sub" if subscription else "call"
-        waiting = Waiting(
-            thread or fresh("thread"), id or fresh(kind), subscription, server, hidden, thread is None
-        )
-        if act is not None:
-            server.play(waiting.thread, waiting.id, act)
-        return waiting
-
-    def both(self, server: ToolServer, act: Act | None = None) -> list[Waiting]:
-        """A pending call and a subscription with the same answer, each in a thread of its own."""
-        return [self.call(server, act), self.call(server, act, subscription=True)]
-
-    def prunable(self) -> list[Waiting]:
-        """Calls and subscriptions to give up, by both ways of saying so: `alive: false`, and 404."""
-        return [*self.both(self.server(), alive(False)), *self.both(self.server(), answer(404))]
-
-    # --- the runtime's life --------------------------------------------------
-
-    def boot(
-        self,
-        calls: Sequence[Waiting],
-        *,
-        threads: Iterable[str] = (),
-        servers: Iterable[ToolServer] = (),
-        status_timeout: float | None = None,
-    ) -> None:
-        """Boot the runtime with these calls, in this order of threads, and further threads without any."""
-        mine: dict[str, list[Waiting]] = {}
-        for call in calls:
-            mine.setdefault(call.thread, []).append(call)
-        mine.update({name: [] for name in threads})
-        body = [
-            {
-                "thread_id": name,
-                "pending": [call.given for call in inside if not call.subscription],
-                "subscriptions": [call.given for call in inside if call.subscription],
-            }
-            for name, inside in mine.items()
-        ]
-        known = dict.fromkeys([*(server.base for server in servers), *(call.server.base for call in calls)])
-        self._given = tuple(mine)
-        self._send_boot({"servers": [*known], "threads": body}, status_timeout)
-
-    def boot_again(self, servers: Iterable[ToolServer]) -> None:
-        """Shut the runtime down and boot it from what it persisted."""
-        self.session.adapter.shutdown()
-        self._send_boot({"servers": [server.base for server in servers], "threads": None}, None)
-
-    def _send_boot(self, body: dict[str, Any], status_timeout: float | None) -> None:
-        self._booted(self.timing.silence)
-        body["status_timeout"] = status_timeout or self.timing.status_timeout
-        within = self.timing.silence + self.timing.answer
-        self._boot = self.session.pool.submit(self.session.adapter.boot, body, within)
-        self.record.exchanges += 1
-        self._booted(_PATIENT_BOOT)
-
-    def _booted(self, within: float) -> bool:
-        """Whether /boot has answered. Raises Refused if it failed."""
-        if self._boot is None:
-            return True
-        boot = self._boot
-        if not self.patience.until(boot.done, within, every=0.01):
-            return False
-        boot.result()
-        return True
+    # --- what it says of itself ----------------------------------------------
 
     def state(self) -> State:
         """What the runtime waits for and what it injected, now. Raises Refused."""
+        booted = self.booted()
         exchange, body = self.session.adapter.state()
         self.record.exchanges += 1
         self.culprit = None
         state = State.of(exchange, body)
-        missing = next((name for name in self._given if name not in state.threads), None)
-        if missing is not None and self._booted(0.0):
+        missing = next((name for name in self.given if name not in state.threads), None)
+        if booted and missing is not None:
             raise AdapterWrong(
-                f"the adapter's answer to GET /state lacks the thread {missing} that POST /boot gave it"
+                f"the adapter's answer to GET /state lacks the thread {missing} that POST /boot gave it; a "
+                "runtime that makes its own ids says which in thread_ids"
             )
         return state
 
@@ -187,36 +106,79 @@ class RuntimePeer(Recorder):
 
         seen = -1
         while left and seen != (seen := self._activity()):
-            open_now = any(query.ended is None for call in left for query in self._about(call.server, call))
-            wait = self.timing.silence if open_now else self.timing.settle
+            open_now = any(query.ended is None for server in self.mine for query in server.queries)
+            wait = self.timing.silence if open_now else self.quiet
             self.servers.until(lambda now=seen: over() or self._activity() != now, wait)  # type: ignore[misc]
-            self._booted(0.0)
+            self.booted()
         over()
         return [call for call in left if not self._about(call.server, call)]
 
+    @property
+    def quiet(self) -> float:
+        """Seconds without a request after which the runtime is thought to ask no more."""
+        return max(self.timing.settle, 2 * (self.habits.asking or 0.0))
+
     def asked(self, calls: Sequence[Waiting]) -> list[tuple[Waiting, list[Query]]]:
-        """Boot with these calls, and give each call's requests. Raises Untested if there is none at all."""
+        """Boot with these calls, and give each call's requests. Raises Untested if there is none at all.
+
+        Calls that nobody was asked about are named, and leave no plain pass.
+        """
         self.boot(calls)
         self.wait_for_checks(calls)
         found = [(call, self.queries(call)) for call in calls]
         if not any(queries for _, queries in found):
             raise Untested(NOBODY_ASKED)
+        if missed := [call for call, queries in found if not queries]:
+            self.partial(f"never asked about: {named(missed)} (see RTS003)")
         return found
 
     def _activity(self) -> int:
         return sum(len(server.queries) + server.ended for server in self.servers.all)
 
-    def settled(self, calls: Sequence[Waiting], gone: Sequence[Waiting] = ()) -> State:
-        """The state once every check had its answer, `gone` is pruned (or too late), and a moment passed."""
+    def settled(
+        self,
+        calls: Sequence[Waiting],
+        gone: Sequence[Waiting] = (),
+        *,
+        patient: bool = False,
+        wary: bool = False,
+    ) -> State:
+        """The state once every check had its answer, `gone` is pruned (or too late), and a moment passed.
+
+        `patient`: allow for graces and second opinions of any length that can be waited for. `wary`: let
+        pass as much time as the runtime is known to take before it gives up, so that what it keeps is kept.
+        """
         self.wait_for_checks(calls)
-        self.patience.until(lambda: self._booted(0.0), self.timing.silence)
+        self.patience.until(self.booted, self.timing.silence)
         state = self.until(lambda now: not now.checking, self.timing.silence)
-        tells = state.checking is not None
+        moment = self.timing.watch * (1.0 if state.checking is not None else 4.0)
         if gone:
-            limit = self.timing.settle * (0.4 if tells else 1.0)
-            state = self.until(lambda now: all(now.pruned(call) for call in gone), limit)
-        self.patience.pace(self.timing.watch * (1.0 if tells else 4.0))
+            self._wait_for_pruning(gone, patient)
+        if wary:
+            moment = max(moment, min(1.2 * self.habits.pruning, self.timing.settle))
+        self.patience.pace(moment)
         return self.state()
+
+    def _wait_for_pruning(self, gone: Sequence[Waiting], patient: bool) -> None:
+        """Until these are given up, or it is too late; keeps how long what was given up took."""
+        began = changed = self.patience.now()
+        pruned = -1
+
+        def over(state: State) -> bool:
+            nonlocal changed, pruned
+            before, pruned = pruned, sum(state.pruned(call) for call in gone)
+            if before not in {-1, pruned}:
+                changed = self.patience.now()
+            return pruned == len(gone)
+
+        limit = self.timing.settle
+        if patient:
+            limit = self.timing.patience
+        elif self.habits.pruned:
+            limit = max(3.0 + 2 * self.habits.pruning, 1.0)
+        self.until(over, limit)
+        self.habits.pruned |= patient
+        self.habits.pruning = max(self.habits.pruning, changed - began)
 
     def gate(self, limit: float) -> Gate:
         """Holds answers back for `limit` seconds at most."""
@@ -226,12 +188,21 @@ class RuntimePeer(Recorder):
 
     def call_back(self, call: Waiting, message: Any) -> Exchange:
         """POST a message (or raw bytes) to the callback URL of a call. Raises Refused."""
+        return self.post(self.callback_url(call), message)
+
+    def callback_url(self, call: Waiting) -> str:
+        """Where the server of a call posts to; what may be secret in it stays out of reports."""
         url = self.session.adapter.callback_url(call.thread, call.id)
+        self.record.exchanges += 1
         for part in re.split(r"[/?&=]", url.split("//", 1)[1])[1:]:
             if len(part) >= _SECRET and call.id not in part and call.thread not in part:
                 self.session.redactor.learn(part)
+        return url
+
+    def post(self, url: str, message: Any) -> Exchange:
+        """POST a message (or raw bytes) to a callback URL."""
         body = message if isinstance(message, bytes) else encode(message)
-        self.record.exchanges += 2
+        self.record.exchanges += 1
         self.culprit = self.session.probe.send("POST", url, body, headers=JSON, patient=False)
         return self.culprit
 
@@ -253,12 +224,12 @@ class RuntimePeer(Recorder):
         self.report(Violation("the callback is taken or refused", got, culprit, case=case))
         return False
 
-    def say(self, thread: str, text: str = "Are you there?", within: float | None = None) -> Exchange:
+    def say(self, thread: str, text: str = GREETING, within: float | None = None) -> Exchange:
         """A message of the user. Raises Refused."""
         self.record.exchanges += 1
         return self.session.adapter.message(thread, text, within)
 
-    def say_beside(self, thread: str, text: str = "Are you there?") -> Future[Exchange]:
+    def say_beside(self, thread: str, text: str = GREETING) -> Future[Exchange]:
         """The same, while the scenario goes on."""
         self.record.exchanges += 1
         limit = self.timing.silence + self.timing.answer
@@ -274,6 +245,13 @@ class RuntimePeer(Recorder):
         if state is not None and len(state.exchange.response_body) <= _EVIDENCE:
             shown.append(state.exchange)
         return tuple(shown)
+
+
+def named(calls: Sequence[Waiting]) -> str:
+    """Some calls by their ids, for a sentence."""
+    shown = [f"{call.id[:60]!a} in thread {call.thread[:60]!a}" for call in calls[:_NAMED]]
+    more = f" and {len(calls) - _NAMED} more" if len(calls) > _NAMED else ""
+    return ", ".join(shown) + more
 
 
 def outcome(call: Waiting, text: str, **more: Any) -> dict[str, Any]:

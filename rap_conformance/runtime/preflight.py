@@ -1,4 +1,7 @@
-"""Does the adapter keep its contract? Found out before anything is judged, so that no verdict comes of it."""
+"""Does the adapter keep its contract? Found out before anything is judged, so that no verdict comes of it.
+
+Found out too: what the runtime cannot be booted with, and how soon after a boot it asks.
+"""
 
 from __future__ import annotations
 
@@ -15,11 +18,17 @@ def begin(session: RuntimeSession) -> None:
     session.servers.start()
     session.start_adapter()
     runtime = RuntimePeer(session, Record(next(iter(catalogue()))))
-    server, free = runtime.server(), fresh("thread")
-    calls = runtime.both(server, alive(True))
-    runtime.boot(calls, threads=[free])
+    server = runtime.server()
+    call = runtime.call(server, alive(True))
+    runtime.boot([call], threads=[fresh("thread")])
+    runtime.patience.until(runtime.booted, session.timing.silence)
+    began = session.now()
     runtime.state()
-    session.adapter.callback_url(calls[0].thread, calls[0].id)
-    runtime.say(free)
+    runtime.callback_url(call)
+    runtime.say(runtime.given[-1])
+    if runtime.servers.until(
+        lambda: any(query.is_status for query in server.queries), session.timing.patience
+    ):
+        session.habits.asking = session.now() - began
     runtime.boot_again([server])
     runtime.state()

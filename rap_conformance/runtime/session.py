@@ -19,6 +19,7 @@ from rap_conformance.network.redaction import Redactor
 from rap_conformance.network.scripted import ScriptedServers
 from rap_conformance.network.supervisor import CommandFailed, Supervisor
 from rap_conformance.runtime.adapter import Adapter, AdapterWrong
+from rap_conformance.runtime.habits import Habits
 from rap_conformance.runtime.options import RuntimeOptions
 
 T = TypeVar("T")
@@ -43,6 +44,7 @@ class RuntimeSession:
         self._plain = Probe(self.patience, Redactor(), timeout=options.timing.answer)
         self.adapter = Adapter(self._plain, self.supervisor, options.timing.answer)
         self.pool = ThreadPoolExecutor(max_workers=16, thread_name_prefix="adapter")
+        self.habits = Habits()
         self.notes: list[str] = []
         self.causes: list[str] = []
         self._made: dict[str, object] = {}
@@ -109,7 +111,7 @@ class RuntimeSession:
             requests=self.requests,
             duration=self.patience.now(),
             causes=tuple(self.causes),
-            notes=tuple(self.notes),
+            notes=(*self.habits.told(), *self.notes),
             configuration=(("adapter", command),) if command else (),
         )
 
@@ -151,6 +153,7 @@ class RuntimeSession:
         self.patience.halt()
         with contextlib.suppress(Exception):
             self.supervisor.close()
+        self.habits.sleep()
         self.pool.shutdown(wait=True, cancel_futures=True)
         self.servers.stop()
         self.probe.close()

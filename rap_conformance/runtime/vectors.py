@@ -74,6 +74,16 @@ class Vector:
         return self.silent or Liveness.GONE in self.allowed
 
     @property
+    def unknown(self) -> bool:
+        """Whether it says nothing about the call, so that the call must be kept however often it comes."""
+        return not self.silent and self.liveness is Liveness.UNKNOWN
+
+    @property
+    def unreachable(self) -> bool:
+        """Whether its server cannot be asked for its toolset either."""
+        return self.failure in {"refused", "name", "tls"}
+
+    @property
     def exchange(self) -> Exchange:
         """The answer as a client would record it."""
         failure = FAILURES.get(self.failure)

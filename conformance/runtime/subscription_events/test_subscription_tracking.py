@@ -9,6 +9,7 @@ from rap_conformance.engine.controls import Positive
 from rap_conformance.engine.scenario import Untested, scenario
 from rap_conformance.network.acts import alive
 from rap_conformance.runtime.calling_back import booted, brought, text
+from rap_conformance.runtime.habits import SUBSCRIPTIONS
 from rap_conformance.runtime.peer import RuntimePeer
 from rap_conformance.runtime.state import Waiting
 
@@ -16,6 +17,7 @@ from rap_conformance.runtime.state import Waiting
 @scenario("RTS020", control=Positive("the subscription has to be tracked"))
 def test_records_subscriptions(runtime: RuntimePeer) -> None:
     """A kept call whose result opens a subscription is tracked as one, and takes events."""
+    runtime.habits.demand([SUBSCRIPTIONS])
     call = runtime.call(runtime.server(), alive(True))
     booted(runtime, [call])
     confirmation = text("subscribed")

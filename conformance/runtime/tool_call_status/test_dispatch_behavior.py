@@ -13,7 +13,7 @@ from rap_conformance.engine.scenario import NotApplicable, Untested, Violation, 
 from rap_conformance.network.acts import Act, Gate, alive, answer
 from rap_conformance.network.toolserver import ToolServer
 from rap_conformance.protocol.messages import fresh
-from rap_conformance.runtime.peer import NOBODY_ASKED, RuntimePeer
+from rap_conformance.runtime.peer import NOBODY_ASKED, RuntimePeer, named
 from rap_conformance.runtime.state import Waiting
 
 SLOW = 6.0
@@ -25,10 +25,20 @@ STALL = 2.5
 @scenario("RTS004", control=Positive("the owner has to be asked"))
 def test_asks_the_owner(runtime: RuntimePeer) -> None:
     """Nobody but the server that received the invocation is asked."""
-    servers = [runtime.server() for _ in range(3)]
-    calls = [call for server in servers[:2] for call in runtime.both(server, alive(True))]
+    with runtime.part("servers at ports of their own"):
+        servers = [runtime.server() for _ in range(3)]
+        calls = [call for server in servers[:2] for call in runtime.both(server, alive(True))]
+        judge_owner(runtime, servers, calls, "another server is asked")
+    with runtime.part("two servers at one port"):
+        short = runtime.server(prefix="/tools")
+        servers = [short, runtime.servers.beside(short, "/tools/more")]
+        calls = [call for server in reversed(servers) for call in runtime.both(server, alive(True))]
+        judge_owner(runtime, servers, calls, "the server with the other path at the same port is asked")
+
+
+def judge_owner(runtime: RuntimePeer, servers: list[ToolServer], calls: list[Waiting], what: str) -> None:
+    """The checks about these calls come to their own servers, of all that are configured."""
     runtime.boot(calls, servers=servers)
-    runtime.wait_for_checks(calls)
     runtime.settled(calls)
     checks = [(call, query) for call in calls for query in runtime.queries(call) if query.is_status]
     if not checks:
@@ -39,17 +49,51 @@ def test_asks_the_owner(runtime: RuntimePeer) -> None:
             "a status check at the server that received the invocation only",
             "one at another server, which cannot know the call",
             query.exchange,
-            case=f"{call.what}: another server is asked",
+            case=f"{call.what}: {what}",
         )
 
 
 @scenario("RTS013", control=Positive("the others have to be asked about while the slow server is silent"))
 def test_concurrent(runtime: RuntimePeer) -> None:
     """One slow server delays nobody else's check. Its calls are first, last and in between."""
+    with runtime.part("calls of one server"):
+        judge_one_server(runtime)
+    slow = max(SLOW, 2.4 * grace(runtime))
     if runtime.session.common.profile == "thorough":
-        judge_concurrency(runtime, servers=20, calls=1000, slow=5 * SLOW)
+        judge_concurrency(runtime, servers=20, calls=1000, slow=max(slow, 5 * SLOW))
     else:
-        judge_concurrency(runtime, servers=7, calls=21, slow=SLOW)
+        judge_concurrency(runtime, servers=7, calls=21, slow=slow)
+
+
+def grace(runtime: RuntimePeer) -> float:
+    """Seconds without an effect that show that an answer waits for something else."""
+    return max(STALL, 1.0 + 1.5 * runtime.habits.pruning)
+
+
+def judge_one_server(runtime: RuntimePeer) -> None:
+    """All answers of one server are held: at least two of its calls have to be asked about meanwhile."""
+    gate, server = Gate(SLOW), runtime.server()
+    calls = [call for _ in range(3) for call in runtime.both(server, alive(True, gate=gate))]
+    runtime.boot(calls, status_timeout=SLOW)
+
+    def asked_about() -> int:
+        return sum(bool(server.about.get(call.id)) for call in calls)
+
+    if not runtime.servers.until(lambda: server.open, runtime.quiet):
+        raise Untested("the runtime did not ask the slow server (see RTS003)")
+    try:
+        alone = still(runtime, server, lambda: asked_about() > 1)
+        runtime.expect(
+            not alone,
+            "checks about several calls of one server under way at once",
+            f"one, and nothing about {len(calls) - 1} others for {STALL:g} s",
+            *[query.exchange for query in server.queries if query.is_status][:1],
+            case="checks of one server's calls wait for each other",
+            absence=True,
+        )
+    finally:
+        gate.open()
+    runtime.settled(calls)
 
 
 def judge_concurrency(runtime: RuntimePeer, servers: int, calls: int, slow: float) -> None:
@@ -64,7 +108,7 @@ def judge_concurrency(runtime: RuntimePeer, servers: int, calls: int, slow: floa
     waiting.append(runtime.call(crowd[0], held))
     fast = [call for call in waiting if call.server is not crowd[0]]
     runtime.boot(waiting, status_timeout=slow)
-    if not runtime.servers.until(lambda: crowd[0].open, runtime.timing.settle):
+    if not runtime.servers.until(lambda: crowd[0].open, runtime.quiet):
         raise Untested("the runtime did not ask the slow server (see RTS003)")
     try:
         judge_asked(runtime, fast, crowd[0])
@@ -88,7 +132,7 @@ def judge_asked(runtime: RuntimePeer, fast: list[Waiting], slow: ToolServer) -> 
         if still(runtime, slow, lambda now=before: over() or len(left) < now):  # type: ignore[misc]
             raise Violation(
                 "checks about other servers' calls while one server has not answered yet",
-                f"none about {len(left)} of {len(fast)} calls for {STALL:g} s",
+                f"none about {len(left)} of {len(fast)} calls for {STALL:g} s: {named(left)}",
                 *[query.exchange for query in slow.queries if query.is_status][:1],
                 case="checks wait for a slow server",
                 absence=True,
@@ -102,7 +146,7 @@ def judge_effect(runtime: RuntimePeer, fast: list[Waiting], slow: ToolServer) ->
     def effect() -> bool:
         return any(map(runtime.state().pruned, fast))
 
-    in_time = not still(runtime, slow, effect)
+    in_time = not still(runtime, slow, effect, grace(runtime))
     slow_query = [query.exchange for query in slow.queries if query.is_status][:1]
     if not in_time:
         runtime.patience.until(lambda: not slow.open, runtime.timing.silence)
@@ -119,16 +163,18 @@ def judge_effect(runtime: RuntimePeer, fast: list[Waiting], slow: ToolServer) ->
     )
 
 
-def still(runtime: RuntimePeer, slow: ToolServer, progress: Callable[[], object]) -> bool:
-    """Whether nothing happens for so long that it must wait for the slow server.
+def still(
+    runtime: RuntimePeer, slow: ToolServer, progress: Callable[[], object], stall: float = STALL
+) -> bool:
+    """Whether nothing happens for so long (`stall`, in seconds) that it must wait for the slow server.
 
     Raises Untested if the runtime gives up on the slow server before that can be told.
     """
-    if runtime.servers.until(lambda: progress() or not slow.open, STALL) and slow.open:
+    if runtime.servers.until(lambda: progress() or not slow.open, stall) and slow.open:
         return False
     if slow.open:
         runtime.state()  # a runtime that is merely busy goes on with its checks before it answers this
-        return not runtime.servers.until(progress, STALL / 2)
+        return not runtime.servers.until(progress, stall / 2)
     if progress():
         return False
     raise Untested("the runtime gave up on the slow server too soon to see whether others wait for it")
@@ -137,14 +183,14 @@ def still(runtime: RuntimePeer, slow: ToolServer, progress: Callable[[], object]
 @scenario("RTS014", control=Positive("messages have to be taken up while a check is held"))
 def test_does_not_block(runtime: RuntimePeer) -> None:
     """Messages are taken up while checks are under way, also in the thread that waits."""
-    gate, server, free = Gate(SLOW), runtime.server(), fresh("thread")
+    gate, server = Gate(SLOW), runtime.server()
     calls = runtime.both(server, alive(True, gate=gate))
-    runtime.boot(calls, threads=[free], status_timeout=SLOW / 2)
-    if not runtime.servers.until(lambda: server.open, runtime.timing.settle):
+    runtime.boot(calls, threads=[fresh("thread")], status_timeout=SLOW / 2)
+    if not runtime.servers.until(lambda: server.open, runtime.quiet):
         raise Untested("the runtime did not ask the slow server (see RTS003)")
     try:
         with runtime.part("another thread"):
-            judge_message(runtime, server, free, "another thread")
+            judge_message(runtime, server, runtime.given[-1], "another thread")
         with runtime.part("the thread that waits"):
             judge_message(runtime, server, calls[0].thread, "the thread that waits")
     finally:
@@ -184,13 +230,13 @@ def test_many_servers_rule(runtime: RuntimePeer) -> None:
     }
     calls: dict[str, list[Waiting]] = {}
     for title, act in cases.items():
-        calls[title] = [runtime.call(servers[1], act, subscription=sub, hidden=True) for sub in (False, True)]
+        calls[title] = runtime.both(servers[1], act, hidden=True)
     everything = [call for some in calls.values() for call in some]
     runtime.boot(everything, servers=servers)
     runtime.servers.until(
-        lambda: all(len(asked_at(servers, call)) == 3 for call in everything), runtime.timing.settle
+        lambda: all(len(asked_at(servers, call)) == 3 for call in everything), runtime.quiet
     )
-    state = runtime.settled([])
+    state = runtime.settled([], wary=True)
     if not any(asked_at(servers, call) for call in everything) and not any(map(state.pruned, everything)):
         raise NotApplicable("the runtime asks nobody about calls whose server it does not know, which it may")
     for title, some in calls.items():

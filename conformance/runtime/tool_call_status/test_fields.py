@@ -32,10 +32,12 @@ def test_identifies(runtime: RuntimePeer) -> None:
     """Both ids of the original invocation, as they were; a subscription by the call that established it."""
     with runtime.part("plain ids"):
         judge_names(runtime, runtime.both(runtime.server(), alive(True)))
-    with runtime.part("odd ids"):
+    with runtime.part("odd ids of calls"):
         server = runtime.server()
-        calls = [runtime.call(server, alive(True), thread=fresh("thread"), id=odd) for odd in ODD_IDS]
-        calls += [runtime.call(server, alive(True), thread=f"{odd} ", id=fresh()) for odd in ODD_IDS]
+        judge_names(runtime, [runtime.call(server, alive(True), id=odd) for odd in ODD_IDS])
+    with runtime.part("odd ids of threads"):
+        server = runtime.server()
+        calls = [runtime.call(server, alive(True), thread=f"{odd} ") for odd in ODD_IDS]
         for call in calls:
             call.alone = True
         judge_names(runtime, calls)

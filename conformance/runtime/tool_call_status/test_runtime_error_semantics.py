@@ -12,14 +12,16 @@ from rap_conformance.engine.controls import Positive
 from rap_conformance.engine.scenario import Untested, Violation, scenario
 from rap_conformance.network.acts import alive, answer
 from rap_conformance.protocol.reading import Liveness
-from rap_conformance.runtime.calling_back import booted, brought, text
+from rap_conformance.runtime.calling_back import NOT_KEPT, brought, text
 from rap_conformance.runtime.peer import RuntimePeer
 from rap_conformance.runtime.readings import (
+    expect_kept,
     judge_kept,
     judge_pruned,
     may_say_false,
     plainly_false,
     readings,
+    watched,
 )
 from rap_conformance.runtime.state import EVENT, RESULT, Waiting
 
@@ -28,11 +30,12 @@ from rap_conformance.runtime.state import EVENT, RESULT, Waiting
 def test_keeps_when_unreachable(runtime: RuntimePeer) -> None:
     """No whole answer, no pruning: refused, reset, too late, cut short, TLS and names that fail."""
     judge_kept(runtime, readings(runtime).where(failed=True), "a failure")
+    judge_kept_long(runtime, failed=True)
     with runtime.part("a server that dies between two calls"):
         server = runtime.server()
         calls = [runtime.call(server, alive(True, dies=True)) for _ in range(4)]
         runtime.boot(calls)
-        state = runtime.settled(calls)
+        state = runtime.settled(calls, wary=True)
         if not any(runtime.queries(call) for call in calls):
             raise Untested("the runtime asked about none of these calls (see RTS003)")
         for call in calls:
@@ -49,6 +52,15 @@ def test_keeps_when_unreachable(runtime: RuntimePeer) -> None:
 def test_keeps_on_5xx(runtime: RuntimePeer) -> None:
     """A 5xx ends nothing, whatever its body says."""
     judge_kept(runtime, readings(runtime).where(status=5, failed=False), "a 5xx")
+    judge_kept_long(runtime, failed=False)
+
+
+def judge_kept_long(runtime: RuntimePeer, *, failed: bool) -> None:
+    """However often the runtime asks again, and however long after the boot it does."""
+    late = {reading.case: reading for reading in watched(runtime, failed)}
+    for reading in readings(runtime).all:
+        if reading.case in late and reading.asked and not reading.pruned:
+            expect_kept(runtime, late[reading.case], f"given up in the end after {reading.case}")
 
 
 @scenario("RTS009", control=Positive("a call has to be given up"))
@@ -73,15 +85,19 @@ def test_prunes_unsupported(runtime: RuntimePeer) -> None:
 @scenario("RTS018", control=Positive("what is delivered has to arrive"))
 def test_kept_calls_go_on(runtime: RuntimePeer) -> None:
     """What was kept, alive or unknown, still takes its result or its events."""
-    for title, act in (("alive", alive(True)), ("unknown", answer(503))):
-        for subscription in (False, True):
-            with runtime.part(f"{'a subscription' if subscription else 'a pending call'}, {title}"):
-                judge_goes_on(runtime, runtime.call(runtime.server(), act, subscription=subscription), title)
+    acts = {"alive": alive(True), "unknown": answer(503)}
+    calls = [(title, call) for title, act in acts.items() for call in runtime.both(runtime.server(), act)]
+    runtime.boot([call for _, call in calls])
+    runtime.settled([call for _, call in calls])
+    for title, call in calls:
+        with runtime.part(f"{call.what}, {title}"):
+            judge_goes_on(runtime, call, title)
 
 
 def judge_goes_on(runtime: RuntimePeer, call: Waiting, title: str) -> None:
     """One kept call: its outcome arrives once, as what it is."""
-    booted(runtime, [call])
+    if not runtime.state().waits(call):
+        raise Untested(NOT_KEPT)
     news = text("news")
     exchange = runtime.deliver(call, news)
     state = runtime.until(

@@ -1,0 +1,1 @@
+"""Page "Transport": what a runtime owes to it."""

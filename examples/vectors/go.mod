@@ -1,0 +1,3 @@
+module example.test/liveness
+
+go 1.21
