@@ -65,7 +65,7 @@ class Begun:
 
 
 def begin(peer: Peer, number: int) -> Begun:
-    """Start calls of each kind. Raises Untested if none can be started."""
+    """Start calls of each kind but pending ones, which would not wait."""
     up = threading.Event()
 
     def script(_: int) -> Answer:
@@ -74,19 +74,23 @@ def begin(peer: Peer, number: int) -> Begun:
     with ThreadPoolExecutor(call_life.SIDES) as sides:
         calls = started(peer, "quick", lambda: retried(peer, script))
         calls += started(peer, "subscription", lambda: subscribed(peer, sides, number))
-        calls += started(
-            peer, "pending", lambda: list(sides.map(lambda _: peer.invoke("pending"), range(number)))
-        )
-    if not calls:
-        raise Untested("nothing could be started that a crash would interrupt")
     return Begun(calls, up)
 
 
-def interrupt(peer: Peer, begun: Begun, *, gently: bool) -> Crash:
-    """Restart the server amid calls. Raises Untested if pending ones have ended before."""
-    calls = begun.calls
+def interrupt(peer: Peer, begun: Begun, number: int, *, gently: bool) -> Crash:
+    """Start pending calls too and restart the server amid all of them.
+
+    Raises Untested if nothing could be started, or pending calls have ended before.
+    """
+    with ThreadPoolExecutor(call_life.SIDES) as sides:
+        pending = started(
+            peer, "pending", lambda: list(sides.map(lambda _: peer.invoke("pending"), range(number)))
+        )
+    calls = begun.calls + pending
+    if not calls:
+        raise Untested("nothing could be started that a crash would interrupt")
     known = [peer.ask_about(call) for call in (calls[0], calls[-1])]
-    if calls[-1].kind == "pending" and calls[-1].results:
+    if pending and pending[-1].results:
         raise Untested("the pending calls ended before the crash; let scenario.pending last longer")
     peer.session.restart(gently=gently)
     begun.up.set()

@@ -43,7 +43,7 @@ def test_lost_calls_not_alive(peer: Peer) -> None:
     """After a kill and a restart, and after an orderly end: alive exactly for what then delivers."""
     least = call_life.LEAST[peer.session.common.profile]
     over, begun = beside(lambda: what_is_over(peer), lambda: begin(peer, least))
-    crash = interrupt(peer, begun, gently=False)
+    crash = interrupt(peer, begun, least, gently=False)
     later = at_once({"over": lambda: watch_over(peer, over, crash), "": lambda: watch(peer, crash)})
     if not any(means_alive(exchange) for exchange in crash.known):
         peer.note("a call that was asked about right before the crash was not alive")
@@ -61,7 +61,7 @@ def test_lost_calls_not_alive(peer: Peer) -> None:
             judge_over(peer, one, crash)
     count_restarts(peer, crash, least)
     with peer.part("what an orderly end interrupted"):
-        crash = interrupt(peer, begin(peer, FEW), gently=True)
+        crash = interrupt(peer, begin(peer, FEW), FEW, gently=True)
         watch(peer, crash, briefly=True)
         judge_recovery(peer, crash)
 
