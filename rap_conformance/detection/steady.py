@@ -1,8 +1,9 @@
-"""Does a verdict ever wobble? `python -m rap_conformance.detection.steady N [--seed S] [--mutants K]`.
+"""Does a verdict ever wobble? `python -m rap_conformance.detection.steady N [--role R] [--mutants K] …`.
 
-Certifies the reference server N times as a user would and compares every verdict with the first run's: two
-fifths idle, three tenths with every core kept busy, three tenths against the reference with late answers
-(`fixtures/servers/varied.py`). Run number n has the seed S + n, so that generated inputs differ as well.
+Certifies the reference server, or the reference runtime, N times as a user would and compares every verdict
+with the first run's: two fifths idle, three tenths with every core kept busy, three tenths against the
+reference with late answers (`fixtures/servers/varied.py`; a runtime's late questions are those of
+`fixtures/runtimes/varied`). Run number n has the seed S + n, so that generated inputs differ as well.
 With `--mutants K` every mutant is certified K times too, and must be exact. Exit 1 if anything differs.
 """
 
@@ -27,6 +28,7 @@ from pathlib import Path
 import tomli_w
 
 from rap_conformance.detection import mutants as detection
+from rap_conformance.detection.subjects import ROLES, RUNTIME, SERVER
 from rap_conformance.places import PACKAGE
 from rap_conformance.server.embedded import EMBEDDED_RATE_LIMIT, reference_scenarios
 
@@ -68,9 +70,17 @@ def every_core_busy() -> Iterator[None]:
             loop.wait()
 
 
-def command(condition: str, folder: Path, seed: int) -> list[str]:
-    """How a run is started: as by `make certify`, or by `check` with that configuration for a late server."""
+def command(role: str, condition: str, folder: Path, seed: int) -> list[str]:
+    """How a run is started: as by `make certify`, or by `check` with that configuration for a late server.
+
+    A runtime's is started by `runtime`, with the adapter of the late one.
+    """
     own = ["--rap-profile=quick", f"--rap-seed={seed}", f"--rap-report-dir={folder / 'reports'}"]
+    if role == RUNTIME:
+        late = shlex.join([sys.executable, "-m", "fixtures.runtimes.varied", "late", "--port"]) + " {port}"
+        adapter = [f"--adapter-cmd={late}"] if condition == LATE else []
+        public = [option.replace("--rap-", "--") for option in own]
+        return [sys.executable, "-m", "rap_conformance", "runtime", "-q", *adapter, *public]
     if condition != LATE:
         return [sys.executable, "-m", "pytest", "-q", *own]
     config = folder / "late.toml"
@@ -103,7 +113,7 @@ def late_configuration(folder: Path) -> str:
     return tomli_w.dumps(tables)
 
 
-def run(condition: str, seed: int) -> Outcome:
+def run(role: str, condition: str, seed: int) -> Outcome:
     """One certification."""
     with tempfile.TemporaryDirectory(prefix="rapc-steady-") as name, contextlib.ExitStack() as around:
         folder = Path(name)
@@ -113,7 +123,7 @@ def run(condition: str, seed: int) -> Outcome:
         began = time.monotonic()
         try:
             done = subprocess.run(
-                command(condition, folder, seed),
+                command(role, condition, folder, seed),
                 cwd=ROOT,
                 env=kept,
                 stdin=subprocess.DEVNULL,
@@ -156,19 +166,19 @@ def compare(title: str, first: Outcome, now: Outcome) -> bool:
     return same
 
 
-def steady_runs(number: int, seed: int) -> int:
+def steady_runs(role: str, number: int, seed: int) -> int:
     """Certify the reference `number` times; gives how many were the same as the first."""
     first: Outcome | None = None
     same = 0
     for index in range(number):
         condition = CONDITIONS[index % len(CONDITIONS)]
-        now = run(condition, seed + index)
+        now = run(role, condition, seed + index)
         first = first or now
         same += compare(f"run {index + 1:>3} {condition} seed {seed + index}", first, now)
     return same
 
 
-def steady_mutants(times: int, seed: int, jobs: int) -> tuple[int, int]:
+def steady_mutants(role: str, times: int, seed: int, jobs: int) -> tuple[int, int]:
     """Certify reference and mutants `times` times; gives how many of how many were the same and exact."""
     first: dict[str, Outcome] = {}
     wrong = set[tuple[int, str]]()
@@ -184,7 +194,7 @@ def steady_mutants(times: int, seed: int, jobs: int) -> tuple[int, int]:
 
     for turn in range(times):
         print(f"all mutants, time {turn + 1}", flush=True)
-        inexact = detection.certify(detection.subjects(), seed + turn, jobs, show, tell)
+        inexact = detection.certify(detection.subjects([role]), seed + turn, jobs, show, tell)
         wrong |= {(turn, outcome.subject.name) for outcome in inexact}
     return total - len(wrong), total
 
@@ -197,7 +207,8 @@ def show(line: str) -> None:
 def main() -> int:
     """0 if every verdict was the same each time, else 1."""
     parser = argparse.ArgumentParser(prog="python -m rap_conformance.detection.steady", description=__doc__)
-    parser.add_argument("number", type=int, metavar="N", help="runs of the reference server")
+    parser.add_argument("number", type=int, metavar="N", help="runs of the reference")
+    parser.add_argument("--role", choices=ROLES, default=SERVER, help="who is certified")
     parser.add_argument("--seed", type=int, default=None, help="the first run's seed")
     parser.add_argument(
         "--mutants", type=int, default=0, metavar="K", help="certify every mutant K times too"
@@ -207,9 +218,9 @@ def main() -> int:
     seed = given.seed if given.seed is not None else random.SystemRandom().randrange(1, 2**30)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     print(f"seed {seed}", flush=True)
-    same, total = steady_runs(given.number, seed), given.number
+    same, total = steady_runs(given.role, given.number, seed), given.number
     if given.mutants:
-        exact, runs = steady_mutants(given.mutants, seed, max(1, given.jobs))
+        exact, runs = steady_mutants(given.role, given.mutants, seed, max(1, given.jobs))
         same, total = same + exact, total + runs
     print(f"{same} of {total} the same")
     return 0 if same == total else 1

@@ -110,7 +110,7 @@ def subjects(roles: Sequence[str] = (SERVER,)) -> list[Subject]:
         ]
     if RUNTIME in roles:
         found += [
-            Subject(name, m.what, frozenset(m.violates), m.unjudged, role=RUNTIME)
+            Subject(name, m.what, frozenset(m.violates), m.unjudged, role=RUNTIME, mild=m.mild)
             for name, m in embedded.mutants().items()
         ]
     return found

@@ -54,9 +54,9 @@ class Adapter:
             return False
         return self._probe.send("GET", f"{self.url}/state", patient=False).status is not None
 
-    def boot(self, body: dict[str, Any], within: float) -> dict[str, Any]:
+    def boot(self, body: dict[str, Any], within: float) -> tuple[Exchange, dict[str, Any]]:
         """Boot the runtime; gives what is particular about it. Raises Refused, as every method here does."""
-        return self._ask("POST", "/boot", "boot_answer", body, within)[1]
+        return self._ask("POST", "/boot", "boot_answer", body, within)
 
     def state(self) -> tuple[Exchange, dict[str, Any]]:
         """What the runtime waits for and what it injected."""

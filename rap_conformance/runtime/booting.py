@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from concurrent.futures import Future
 from typing import Any
 
+from rap_conformance.engine.evidence import Exchange
 from rap_conformance.engine.record import Record, Recorder
 from rap_conformance.network.acts import Act, alive, answer
 from rap_conformance.network.toolserver import ToolServer
@@ -18,6 +19,8 @@ from rap_conformance.runtime.state import Waiting
 _PATIENT_BOOT = 2.0
 """Seconds after which a boot that has not answered goes on in the background."""
 GREETING = "Are you there?"
+EVIDENCE = 6000
+"""Bytes up to which a boot or a state is worth showing beside a finding."""
 
 
 class Boots(Recorder):
@@ -32,7 +35,9 @@ class Boots(Recorder):
         self.mine: list[ToolServer] = []
         """The servers of the last boot."""
         self._calls: list[Waiting] = []
-        self._boot: Future[dict[str, Any]] | None = None
+        self._boot: Future[tuple[Exchange, dict[str, Any]]] | None = None
+        self._booted: Exchange | None = None
+        self._urls: dict[Waiting, str] = {}
         self._began = 0.0
 
     # --- tool servers and what waits for them --------------------------------
@@ -131,6 +136,8 @@ class Boots(Recorder):
         }
         within = self.timing.silence + self.timing.answer
         self.mine = [*servers]
+        self._booted = None
+        self._urls.clear()
         self.habits.boots += 1
         self._began = self.patience.now()
         self._boot = self.session.pool.submit(self.session.adapter.boot, body, within)
@@ -150,8 +157,15 @@ class Boots(Recorder):
         if not self.patience.until(boot.done, within, every=0.01):
             return False
         self._boot = None
-        self._take_in(boot.result())
+        self._booted, answer = boot.result()
+        self._take_in(answer)
         return True
+
+    @property
+    def given_to_boot(self) -> tuple[Exchange, ...]:
+        """What the last boot began with, to show beside what did not come of it; nothing if it is long."""
+        boot = self._booted
+        return (boot,) if boot is not None and len(boot.request_body) <= EVIDENCE else ()
 
     def _take_in(self, answer: dict[str, Any]) -> None:
         self.habits.learn(answer.get("unsupported", ()))

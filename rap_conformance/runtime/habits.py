@@ -12,14 +12,12 @@ from typing import Any
 
 from rap_conformance.engine.scenario import NotApplicable
 
-SEVERAL_PENDING, UNKNOWN_ORIGIN, FOREIGN_THREAD_IDS, SUBSCRIPTIONS, KILL = UNSUPPORTED = (
+SEVERAL_PENDING, UNKNOWN_ORIGIN, FOREIGN_THREAD_IDS = (
     "several-pending",
     "unknown-origin",
     "foreign-thread-ids",
-    "subscriptions",
-    "kill",
 )
-"""What an adapter may say that its runtime does not support."""
+SUBSCRIPTIONS, KILL = "subscriptions", "kill"
 _IN_WORDS = {
     SEVERAL_PENDING: "cannot have two pending calls in one thread",
     UNKNOWN_ORIGIN: "always knows which server has a call",
@@ -76,10 +74,7 @@ class Habits:
 
     def told(self) -> list[str]:
         """What reports say of it."""
-        return [
-            f"unsupported, as the adapter says: {name}, the runtime {_IN_WORDS[name]}"
-            for name in self.unsupported
-        ]
+        return [f"the runtime {_IN_WORDS[name]}: its adapter says `{name}`" for name in self.unsupported]
 
     def wake(self, threads: Iterable[str], say: Callable[[str], object]) -> None:
         """Say something in each conversation, beside all else."""

@@ -17,7 +17,7 @@ from rap_conformance.network.acts import Gate
 from rap_conformance.network.toolserver import Query, ToolServer
 from rap_conformance.protocol.messages import JSON, encode, event, result
 from rap_conformance.runtime.adapter import AdapterSilent, AdapterWrong
-from rap_conformance.runtime.booting import GREETING, Boots
+from rap_conformance.runtime.booting import EVIDENCE, GREETING, Boots
 from rap_conformance.runtime.session import RuntimeSession
 from rap_conformance.runtime.state import State, Waiting
 
@@ -29,8 +29,6 @@ _SECRET = 16
 """Characters from which on a part of a callback URL may be a secret, and is hidden in reports."""
 _NAMED = 5
 """Calls that are named one by one in a sentence."""
-_EVIDENCE = 6000
-"""Bytes up to which a state is worth showing beside a finding."""
 
 
 class RuntimePeer(Boots):
@@ -191,8 +189,13 @@ class RuntimePeer(Boots):
         return self.post(self.callback_url(call), message)
 
     def callback_url(self, call: Waiting) -> str:
-        """Where the server of a call posts to; what may be secret in it stays out of reports."""
-        url = self.session.adapter.callback_url(call.thread, call.id)
+        """Where the server of a call posts to; what may be secret in it stays out of reports.
+
+        Asked once in each boot: servers keep what they were given, also when a call is over.
+        """
+        if call in self._urls:
+            return self._urls[call]
+        url = self._urls[call] = self.session.adapter.callback_url(call.thread, call.id)
         self.record.exchanges += 1
         for part in re.split(r"[/?&=]", url.split("//", 1)[1])[1:]:
             if len(part) >= _SECRET and call.id not in part and call.thread not in part:
@@ -242,7 +245,7 @@ class RuntimePeer(Boots):
     def evidence(self, call: Waiting, state: State | None = None) -> tuple[Exchange, ...]:
         """What to show beside a finding: the last query about the call, and the state if it is short."""
         shown = [query.exchange for query in self.queries(call)[-1:]]
-        if state is not None and len(state.exchange.response_body) <= _EVIDENCE:
+        if state is not None and len(state.exchange.response_body) <= EVIDENCE:
             shown.append(state.exchange)
         return tuple(shown)
 

@@ -21,7 +21,7 @@ _BOOTS = 4
 """How often those are booted again at most that were not asked about."""
 _NAMED = 6
 """Vectors that are named one by one in a sentence."""
-WATCHED = {"quick": 8.0, "standard": 20.0, "thorough": 60.0}
+WATCHED = {"quick": 12.0, "standard": 20.0, "thorough": 60.0}
 """Seconds after the boot until which calls that must be kept are watched, by profile: a runtime may ask again
 and again, and give up after so many failures."""
 

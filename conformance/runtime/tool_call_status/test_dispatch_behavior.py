@@ -43,6 +43,8 @@ def judge_owner(runtime: RuntimePeer, servers: list[ToolServer], calls: list[Wai
     checks = [(call, query) for call in calls for query in runtime.queries(call) if query.is_status]
     if not checks:
         raise Untested(NOBODY_ASKED)
+    if missed := [call for call in calls if call not in {asked for asked, _ in checks}]:
+        runtime.partial(f"never asked about: {named(missed)} (see RTS003)")
     for call, query in checks:
         runtime.expect(
             query.server is call.server,
@@ -239,6 +241,9 @@ def test_many_servers_rule(runtime: RuntimePeer) -> None:
     state = runtime.settled([], wary=True)
     if not any(asked_at(servers, call) for call in everything) and not any(map(state.pruned, everything)):
         raise NotApplicable("the runtime asks nobody about calls whose server it does not know, which it may")
+    missed = [call for call in everything if not asked_at(servers, call) and not state.pruned(call)]
+    if missed:
+        runtime.partial(f"never asked about, though others were: {named(missed)}")
     for title, some in calls.items():
         for call in some:
             if asked_at(servers, call) or state.pruned(call):

@@ -13,7 +13,7 @@ from rap_conformance.network.acts import alive
 from rap_conformance.protocol.messages import fresh
 from rap_conformance.protocol.reading import Liveness
 from rap_conformance.runtime.calling_back import Witness, booted, everywhere, text
-from rap_conformance.runtime.peer import RuntimePeer, outcome
+from rap_conformance.runtime.peer import RuntimePeer, named, outcome
 from rap_conformance.runtime.readings import judge_kept, readings
 from rap_conformance.runtime.state import EVENT, RESULT, Waiting
 
@@ -41,9 +41,12 @@ def judge_namesakes(runtime: RuntimePeer) -> None:
         call.alone = False
     runtime.boot([*kept, *lost])
     state = runtime.settled([*kept, *lost], lost)
-    if not any(call.server.queries for call in kept):
+    asked = [call for call in kept if call.server.queries]
+    if not asked:
         raise Untested("the runtime did not ask about the calls (see RTS003)")
-    for call in kept:
+    if missed := [call for call in kept if call not in asked]:
+        runtime.partial(f"never asked about: {named(missed)} (see RTS003)")
+    for call in asked:
         runtime.expect(
             not state.pruned(call),
             "the call is kept: its server says that it is alive",

@@ -53,6 +53,7 @@ def judge_asked(runtime: RuntimePeer, calls: list[Waiting], missing: list[Waitin
                         f"a status check about {mine[0].what} that is {where}",
                         f"none, {runtime.quiet:g} s after the last request to any server, about "
                         f"{named(missed)}",
+                        *runtime.given_to_boot,
                         case=f"{mine[0].what}, {where}: not asked about",
                         absence=True,
                     )
@@ -79,7 +80,7 @@ def judge_others(runtime: RuntimePeer, title: str, silent: bool) -> None:
         raise Untested(NOBODY_ASKED)
     runtime.judged(len(others) - len(missing))
     if missing:
-        shown = [query.exchange for query in down.queries][:1]
+        shown = [*runtime.given_to_boot, *[query.exchange for query in down.queries][:1]]
         raise Violation(
             "a status check about every call of the servers that answer",
             f"none, {runtime.quiet:g} s after the last request to any server, about {named(missing)}",
