@@ -22,7 +22,7 @@ from rap_conformance.network.client import answer_of, new_client
 from rap_conformance.network.credentials import NOBODY, Credentials, origin
 from rap_conformance.network.pace import HASTY, MOST_PATIENCE, PATIENT, Referee, slowly
 from rap_conformance.network.patience import Patience, Queue
-from rap_conformance.network.recipes import Recipe, Recipes
+from rap_conformance.network.recipes import Recipe, Recipes, whole
 from rap_conformance.network.recording import Question, recorded
 from rap_conformance.network.redaction import Redactor
 from rap_conformance.network.sources import Sources
@@ -188,8 +188,7 @@ class Probe:
 
     def _once(self, recipe: Recipe, timeout: float, client: httpx.Client) -> Exchange:
         method, url, body, cap = recipe.method, recipe.url, recipe.body, recipe.cap
-        whole = body if isinstance(body, bytes) else b""
-        sent = self.headers_of(method, url, whole, recipe.headers, recipe.credentials)
+        sent = self.headers_of(method, url, whole(body) or b"", recipe.headers, recipe.credentials)
         opened: list[str] = []
         number = self.count()
 
@@ -210,7 +209,7 @@ class Probe:
             if again.failure is Failure.REFUSED:
                 break  # nobody listens any more: then this very request may be what the server died of
             made, connection = again, other
-        if isinstance(body, bytes):
+        if whole(body) is not None:
             self.remember(made, recipe, connection)
         return made
 

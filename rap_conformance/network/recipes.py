@@ -21,7 +21,9 @@ MOST_BYTES = 64 << 20
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """One request as it was meant to be sent; `credentials` None means ours. Only whole bodies are kept.
+    """One request as it was meant to be sent; `credentials` None means ours.
+
+    Only bodies are kept that are there as a whole: bytes, or a tuple of those that are sent in chunks.
 
     `connection`: on which one it went, 0 if that is not known. `before`: the number of the exchange that went
     there right before it, 0 if it was the first. `began` and `ended` are seconds since the run began.
@@ -87,5 +89,12 @@ class Recipes:
             return sum(r.began < one.ended and one.began < r.ended for r in self._kept.values()) - 1
 
 
+def whole(body: bytes | Iterable[bytes]) -> bytes | None:
+    """All of a body, if it is there more than once."""
+    if isinstance(body, tuple):
+        return b"".join(body)
+    return body if isinstance(body, bytes) else None
+
+
 def _size(recipe: Recipe) -> int:
-    return len(recipe.body) if isinstance(recipe.body, bytes) else 0
+    return len(whole(recipe.body) or b"")

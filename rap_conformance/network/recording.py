@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 
 from rap_conformance.engine.evidence import Exchange, Failure, Headers
 from rap_conformance.network.answers import decoded
+from rap_conformance.network.recipes import whole
 from rap_conformance.network.redaction import Redactor
 
 _RECORDED = 64 * 1024
@@ -48,7 +49,8 @@ def recorded(
 ) -> Exchange:
     """The exchange without secrets; `span` is when it began and ended, `cap` the bytes of the body kept."""
     content, how = decoded(bytes(answer.body[:cap]), answer.headers, cap)
-    kept = question.body[:_RECORDED] if isinstance(question.body, bytes) else b"(sent in pieces)"
+    sent = whole(question.body)
+    kept = b"(sent in pieces)" if sent is None else sent[:_RECORDED]
     return Exchange(
         method=question.method,
         url=redactor.text(question.shown),

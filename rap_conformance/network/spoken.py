@@ -23,6 +23,7 @@ from rap_conformance.network.transport import new_number
 from rap_conformance.protocol.messages import JSON
 
 PLAIN = Manner()
+CHUNKED: Headers = (*JSON, ("Transfer-Encoding", "chunked"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +77,8 @@ def converse(probe: Probe, url: str, asked: Sequence[Asked]) -> list[Exchange]:
             if made and heard.fresh:
                 break
             made.append(exchange)
-            recipe = Recipe("POST", url, each.body, JSON, each.credentials, None, BODY_CAP)
+            body, headers = ((each.body,), CHUNKED) if each.chunked else (each.body, JSON)
+            recipe = Recipe("POST", url, body, headers, each.credentials, None, BODY_CAP)
             probe.remember(exchange, recipe, connection)
     return made
 

@@ -13,7 +13,7 @@ from typing import Any
 from rap_conformance.engine.evidence import Exchange, Finding, Steps
 from rap_conformance.engine.scenario import PeerDied
 from rap_conformance.network.answers import slowed_down
-from rap_conformance.network.recipes import Recipe
+from rap_conformance.network.recipes import Recipe, whole
 from rap_conformance.protocol.leaks import reveals
 from rap_conformance.protocol.messages import encode, lenient_json, strict_json
 from rap_conformance.protocol.noise import difference, traits
@@ -239,7 +239,8 @@ def _only_asks(recipe: Recipe) -> bool:
     path = recipe.url.partition("?")[0]
     if recipe.method not in {"GET", "HEAD"} and not path.endswith("/tool_call_status"):
         return False
-    return isinstance(recipe.body, bytes) and b'"callback_url"' not in recipe.body
+    body = whole(recipe.body)
+    return body is not None and b'"callback_url"' not in body
 
 
 def _in_time(exchanges: Iterable[Exchange]) -> tuple[Exchange, ...]:

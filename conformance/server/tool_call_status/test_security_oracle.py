@@ -113,9 +113,11 @@ def about(title: str, answers: list[Labelled]) -> Rejections:
     )
 
 
-def question(peer: Peer, title: str, caller: Credentials, about_live: bool = False) -> Question:
+def question(
+    peer: Peer, title: str, caller: Credentials, about_live: bool = False, *, keep: bool = False
+) -> Question:
     """What somebody asks while a call is live: about it, or about an unknown one."""
-    return title, lambda call: ask_as(peer, caller, call if about_live else None, keep=True)
+    return title, lambda call: ask_as(peer, caller, call if about_live else None, keep=keep)
 
 
 def features(exchange: Exchange) -> dict[str, object]:
@@ -165,7 +167,7 @@ def test_even_timing(peer: Peer) -> None:
     caller = next((who for who in (NOBODY, plainly_wrong(peer)) if not reveals(ask_as(peer, who))), None)
     if caller is None:
         raise Untested("no wrong credential is rejected, which TCS011 is about")
-    pair = [question(peer, "live", caller, True), question(peer, "unknown", caller)]
+    pair = [question(peer, "live", caller, True, keep=True), question(peer, "unknown", caller, keep=True)]
     recovery = peer.session.recovery
     if recovery.locks_out:
         raise Untested("wrong credentials shut the caller out before times can be compared")
