@@ -50,7 +50,9 @@ class Replayer:
             return finding
         calls = self._named_in(first)
         if finding.depends or finding.crowd:
-            return self._with_steps(finding, calls, finding.depends or f"{finding.crowd} requests at once")
+            return self._with_steps(
+                finding, calls, finding.depends or f"{finding.crowd} requests at about the same time"
+            )
         again = self._again(first) if self._spent < MOST_SECONDS else []
         if not again:
             return self._with_steps(finding, calls, self._state(calls, first)) if calls else finding
