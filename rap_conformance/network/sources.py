@@ -26,6 +26,12 @@ class _Known:
     variable: str
     holds: str
 
+    @property
+    def token(self) -> str:
+        """What in it is secret."""
+        _, space, token = self.value.partition(" ") if self.name in _SCHEMED else ("", "", "")
+        return token if space else self.value
+
 
 class Sources:
     """The secrets that a session was given, and the variables to read them from."""
@@ -60,13 +66,18 @@ class Sources:
             if each.value == value:
                 return Hidden(where, (Piece(each.variable),), each.holds)
         for each in mine:
-            schemed = each.name in _SCHEMED
-            if (parts := made_of(each.value, value, each.variable, schemed)) is not None:
+            parts = made_of(each.value, value, each.variable, each.name in _SCHEMED)
+            if parts is not None and not self._told_by(parts):
                 return Hidden(where, parts, each.holds)
         if OURS in value and not mine:
             return Hidden(where, (value,))
         made_up = placeholder(f"forged-{name}")
         return Hidden(where, (Piece(made_up),), f"the value that the header {name} is to have here")
+
+    def _told_by(self, parts: tuple[str | Piece, ...]) -> bool:
+        """Whether texts tell something about any secret that is known."""
+        texts = [part for part in parts if isinstance(part, str)]
+        return any(_alike(text, each.token) for text in texts for each in self._known)
 
     def _inside(self, text: str) -> Hidden:
         """A text, such as a URL, with whole secrets in it."""
@@ -116,21 +127,20 @@ def made_of(secret: str, forged: str, variable: str, schemed: bool) -> tuple[str
 
     if not rest:
         return (front,) if front else ("",)
-    if rest == token.swapcase():
-        return tuple(filter(None, (front, piece(swapped=True))))
-    if OURS in rest and OURS not in token:
+    if OURS in rest and OURS not in token and not _alike(rest, token):
         return (front + rest,)
     if (at := rest.find(token)) >= 0:
         return tuple(filter(None, (front + rest[:at], piece(), rest[at + len(token) :])))
     short = min(len(rest), len(token))
     head = next((n for n in range(short) if rest[n] != token[n]), short)
     tail = next((n for n in range(short - head) if rest[-1 - n] != token[-1 - n]), short - head)
-    middle = rest[head : len(rest) - tail]
-    if _alike(middle, token):
+    middle, replaced = rest[head : len(rest) - tail], token[head : len(token) - tail]
+    swapped = middle == replaced.swapcase()
+    if _alike(middle, token) and not swapped:
         return None
     parts: list[str | Piece] = [front]
     parts += [piece(1, head)] if head else []
-    parts += [middle]
+    parts += [piece(head + 1, len(token) - tail, swapped=True)] if swapped and middle else [middle]
     parts += [piece(len(token) - tail + 1)] if tail else []
     return tuple(filter(None, parts))
 
