@@ -2,7 +2,8 @@
 
 `header-cache`: a header that came before on the same connection is taken for the same in another letter case.
 `folded-ids`: a live call's id is found in any letter case. `always-404`: every question is answered 404.
-`crowd`: while several are answered, each is told `true`. `forgets`: no call is ever live. `none`: no fault.
+`crowd`: while several are answered, each is told `true`. `forgets`: no call is ever live.
+`nameless`: the manifest has no name. `none`: no fault.
 """
 
 from __future__ import annotations
@@ -109,7 +110,8 @@ class Handler(BaseHTTPRequestHandler):
         if self.path != "/.well-known/rap-toolset":
             self.answer(404, {"error": "not found"})
             return
-        self.answer(200, {"name": "faulty", "endpoint": f"{self.server.url}/invoke", "tools": TOOLS})
+        name = {} if self.server.fault == "nameless" else {"name": "faulty"}
+        self.answer(200, {**name, "endpoint": f"{self.server.url}/invoke", "tools": TOOLS})
 
     def do_POST(self) -> None:
         body = self.rfile.read(int(self.headers.get("Content-Length", "0")))

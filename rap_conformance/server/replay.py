@@ -50,9 +50,7 @@ class Replayer:
             return finding
         calls = self._named_in(first)
         if finding.depends or finding.crowd:
-            return self._with_steps(
-                finding, calls, finding.depends or f"{finding.crowd} requests at about the same time"
-            )
+            return self._with_steps(finding, calls, finding.depends or f"{finding.crowd} requests at once")
         again = self._again(first) if self._spent < MOST_SECONDS else []
         if not again:
             return self._with_steps(finding, calls, self._state(calls, first)) if calls else finding
