@@ -16,7 +16,7 @@ from rap_conformance.engine.verdict import EXIT_BAD_INPUT, EXIT_CRASHED, EXIT_NO
 from rap_conformance.plugin import OPTIONS
 from rap_conformance.protocol.specification import DEFAULT_REVISION, catalogue
 from rap_conformance.reporting import matrix
-from rap_conformance.server.config import load_file
+from rap_conformance.server.config_file import load_file
 
 STILL, GONE, UNKNOWN = 1, 0, 7
 """Exit codes: it still fails, it does not, it could not be judged."""

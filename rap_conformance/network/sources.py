@@ -11,10 +11,11 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from rap_conformance.engine.evidence import Headers, Hidden, Piece
+from rap_conformance.engine.inputs import Secret
+from rap_conformance.network.redaction import SHORTEST
 
 _SCHEMED = frozenset({"authorization", "proxy-authorization"})
 """Headers whose value begins with a word that is no secret."""
-
 OURS = "rapc-"
 """What stands in every credential that is wholly our own invention, and so no secret."""
 
@@ -83,11 +84,14 @@ class Sources:
         """A text, such as a URL, with whole secrets in it."""
         secrets: dict[str, tuple[Piece, str]] = {}
         for each in self._known:
+            for part in Secret(each.value).parts():
+                at = each.value.index(part) + 1
+                secrets[part] = Piece(each.variable, at, at + len(part) - 1), each.holds
+            secrets[each.token] = Piece(each.variable, token=each.token != each.value), each.holds
             secrets[each.value] = Piece(each.variable), each.holds
-            if token := each.value.partition(" ")[2]:
-                secrets[token] = Piece(each.variable, token=True), each.holds
         held, parts = "", list[str | Piece]()
-        pattern = "|".join(re.escape(secret) for secret in sorted(secrets, key=len, reverse=True))
+        long = [secret for secret in secrets if len(secret) >= SHORTEST]
+        pattern = "|".join(re.escape(secret) for secret in sorted(long, key=len, reverse=True))
         for text_or_secret in re.split(f"({pattern})", text) if pattern else [text]:
             if text_or_secret in secrets:
                 piece, holds = secrets[text_or_secret]
@@ -95,7 +99,7 @@ class Sources:
                 parts.append(piece)
             elif text_or_secret:
                 parts.append(text_or_secret)
-        if all(isinstance(part, str) for part in parts):
+        if self._told_by(tuple(parts)) or all(isinstance(part, str) for part in parts):
             return Hidden(-1, (Piece("RAP_SECRET"),), "what is hidden in the report")
         return Hidden(-1, tuple(parts), held)
 
