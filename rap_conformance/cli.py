@@ -1,4 +1,4 @@
-"""The command line: check, serve, init, baseline, compare, list, explain. A mistake is one line, exit 4.
+"""The command line: check, runtime, serve, init, baseline, compare, replay, list, explain. A mistake: exit 4.
 
 `check` runs the suite's own scenarios under pytest with the suite's own
 settings: no configuration, plugin or option of the folder it is called from.
@@ -289,6 +289,26 @@ def compare(
     except OSError as error:
         raise BadInput(f"--output: cannot write {str(output)!a} ({error.strerror or error})") from None
     typer.echo(f"wrote {output}")
+
+
+@app.command(name="replay")
+def replay_(
+    report: Annotated[Path, typer.Argument(metavar="REPORT", help="A report.json, or its folder.")],
+    code: Annotated[str, typer.Argument(metavar="CODE", help="The requirement to judge again.")],
+) -> None:
+    """Judge one requirement of a report again: same target, seed and options. Exit 1 if it still fails.
+
+    Credentials are read from the environment, as the report names them, and from the same configuration.
+    """
+    from rap_conformance import replay
+
+    what = replay.read(report, code)
+    heard = replay.Listener()
+    exit = run_pytest(list(what.arguments), str(place("conformance") / what.role), heard)
+    said, status = replay.outcome(what, heard.results.get(what.code), exit)
+    if said:
+        typer.echo(said)
+    raise SystemExit(status)
 
 
 @app.command(name="list")

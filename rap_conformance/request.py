@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import os
 import random
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,8 +17,10 @@ from rap_conformance.engine.inputs import ConfigError
 from rap_conformance.engine.options import EXAMPLES, Options
 from rap_conformance.engine.requirement import Requirement, version
 from rap_conformance.engine.role import Role, Settings
+from rap_conformance.engine.run import Given
 from rap_conformance.engine.toml_file import Document
 from rap_conformance.engine.toml_file import read as read_toml
+from rap_conformance.network.sources import placeholder
 from rap_conformance.protocol.specification import CATALOGUE_VERSION, FIRST_VERSION, catalogue
 from rap_conformance.reporting.attestation import parse_subject
 from rap_conformance.runtime.role import RUNTIME
@@ -83,8 +87,46 @@ def read_request(config: pytest.Config) -> Request:
         subject=given["rap_subject"],
         max_time=_seconds("--max-time", given["rap_max_time"]),
         report_dir=None if given["rap_no_report"] else _report_dir(folder),
+        given=repeatable(given),
     )
     return Request(role, settings, options)
+
+
+AGAIN = (
+    "server_url",
+    "server_cmd",
+    "adapter_cmd",
+    "mutant",
+    "config",
+    "auth_header",
+    "no_auth",
+    "callback_bind",
+    "callback_url",
+    "invoke",
+    "catalogue",
+    "gentle",
+)
+"""Options that make a run what it is; the rest says where its reports go, and what of it is wanted."""
+
+
+def repeatable(given: Mapping[str, Any]) -> tuple[tuple[str, Given], ...]:
+    """What was given of those options, by their names; a credential is the variable that holds it."""
+    found: list[tuple[str, Given]] = []
+    for key in AGAIN:
+        value = given.get(f"rap_{key}")
+        if key == "auth_header":
+            value = tuple(map(named, value or ()))
+        if value is None or value == () or (value is False and key != "gentle"):
+            continue
+        found.append((key.replace("_", "-"), value))
+    return tuple(found)
+
+
+def named(header: str) -> str:
+    """A credential's header with the variable that holds its value, a made up one if none was named."""
+    name, _, value = header.partition(":")
+    value = value.strip()
+    return f"{name}: {value if value.startswith('env:') else f'env:{placeholder(name)}'}"
 
 
 def read_document(file: str | None) -> Document | None:

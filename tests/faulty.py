@@ -2,7 +2,8 @@
 
 `header-cache`: a header that came before on the same connection is taken for the same in another letter case.
 `folded-ids`: a live call's id is found in any letter case. `always-404`: every question is answered 404.
-`busy`: while eight questions are under way at once, each is answered `true`. `none`: no fault.
+`crowd`: while several are answered, each is told `true`. `forgets`: no call is ever live.
+`nameless`: the manifest has no name. `none`: no fault.
 """
 
 from __future__ import annotations
@@ -50,8 +51,7 @@ class Server(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), Handler)
         self.fault, self.url = fault, f"http://127.0.0.1:{self.server_address[1]}"
         self.live: set[str] = set()
-        self.asking = 0
-        self.lock = threading.Lock()
+        self.asking, self.lock = 0, threading.Lock()
 
     def work(self, message: dict[str, Any]) -> None:
         """Do what was asked and bring the result."""
@@ -64,12 +64,16 @@ class Server(ThreadingHTTPServer):
             path = f"{parts.path}?{parts.query}"
             wire.request("POST", path, json.dumps(result), {"Content-Type": "application/json"})
             wire.getresponse().read()
+        except OSError:
+            pass  # nobody listens any more
         finally:
             wire.close()
             self.live.discard(message["id"])
 
     def alive(self, call_id: str) -> bool:
         """Whether a call is pending."""
+        if self.fault == "forgets":
+            return False
         if self.fault == "folded-ids":
             return call_id.lower() in {each.lower() for each in self.live}
         return call_id in self.live
@@ -106,7 +110,8 @@ class Handler(BaseHTTPRequestHandler):
         if self.path != "/.well-known/rap-toolset":
             self.answer(404, {"error": "not found"})
             return
-        self.answer(200, {"name": "faulty", "endpoint": f"{self.server.url}/invoke", "tools": TOOLS})
+        name = {} if self.server.fault == "nameless" else {"name": "faulty"}
+        self.answer(200, {**name, "endpoint": f"{self.server.url}/invoke", "tools": TOOLS})
 
     def do_POST(self) -> None:
         body = self.rfile.read(int(self.headers.get("Content-Length", "0")))
@@ -127,17 +132,18 @@ class Handler(BaseHTTPRequestHandler):
     def status(self, message: dict[str, Any]) -> None:
         """The status check."""
         call_id, server = message.get("tool_call_id"), self.server
-        with server.lock:
-            server.asking += 1
-        if server.fault == "busy":
-            time.sleep(0.02)
-        crowded = server.fault == "busy" and server.asking >= 6
-        with server.lock:
-            server.asking -= 1
         if server.fault == "always-404" or not isinstance(call_id, str):
             self.answer(404, {"error": "no such call"})
-        else:
-            self.answer(200, {"alive": crowded or server.alive(call_id)})
+            return
+        alive = server.alive(call_id)
+        if server.fault == "crowd":
+            with server.lock:
+                server.asking += 1
+            time.sleep(0.03)
+            alive = alive or server.asking > 2
+            with server.lock:
+                server.asking -= 1
+        self.answer(200, {"alive": alive})
 
     def log_message(self, *_: object) -> None:
         """Say nothing."""

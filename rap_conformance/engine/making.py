@@ -9,7 +9,7 @@ from rap_conformance.engine import baseline
 from rap_conformance.engine.catalogue import Catalogue
 from rap_conformance.engine.evidence import Verdict
 from rap_conformance.engine.options import Options
-from rap_conformance.engine.run import Result, Run
+from rap_conformance.engine.run import Given, Result, Run
 from rap_conformance.engine.runner import ENDED, results_of
 from rap_conformance.engine.session import Account
 from rap_conformance.engine.verdict import judge
@@ -78,6 +78,15 @@ def made(
         selected=options.selected,
         known=applied.used,
         stale=applied.stale,
+        options=_repeatable(options, account),
         latencies=account.latencies,
         life=account.life,
+    )
+
+
+def _repeatable(options: Options, account: Account) -> tuple[tuple[str, Given], ...]:
+    """What was given, with a command as reports show it: it may hold a secret."""
+    command = account.target.command
+    return tuple(
+        (name, command if name.endswith("-cmd") and command else value) for name, value in options.given
     )

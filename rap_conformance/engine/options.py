@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rap_conformance.engine.requirement import Requirement
-from rap_conformance.engine.run import Known
+from rap_conformance.engine.run import Given, Known
 
 EXAMPLES = {"quick": 20, "standard": 100, "thorough": 1000}
 """Generated examples for each generated requirement, by profile."""
@@ -16,7 +16,8 @@ EXAMPLES = {"quick": 20, "standard": 100, "thorough": 1000}
 class Options:
     """What one run is to do. `requirements` are judged, `selected` the codes and globs that were asked for.
 
-    `max_time` is seconds; `gentle`: neither floods nor inputs that may kill the peer.
+    `max_time` is seconds; `gentle`: neither floods nor inputs that may kill the peer. `given`: the options
+    that make the run again, by their names, without secrets.
     """
 
     requirements: tuple[Requirement, ...]
@@ -31,6 +32,7 @@ class Options:
     subject: str | None = None
     max_time: float | None = None
     report_dir: Path | None = None
+    given: tuple[tuple[str, Given], ...] = ()
 
     @property
     def examples(self) -> int:

@@ -62,6 +62,10 @@ class Target:
     role: str = "server"
 
 
+Given = str | bool | tuple[str, ...]
+"""What an option was given: a text, a flag, or several texts."""
+
+
 @dataclass(frozen=True, slots=True)
 class Run:
     """Everything a report may say. Reports are pure functions of this value.
@@ -70,8 +74,9 @@ class Run:
     explains many results at once, `cut_short` why the run ended early.
     `selected` are the codes and globs that were asked for (none: everything),
     `known` the baseline's entries that covered something, `stale` those that
-    no longer hold, in words. `latencies` are the response times of the status
-    endpoint in seconds, `life` the exchanges of one call, for pictures.
+    no longer hold, in words. `options` are those that make it again, without secrets.
+    `latencies` are the response times of the status endpoint in seconds, `life` the exchanges of one call,
+    for pictures.
     """
 
     target: Target
@@ -96,6 +101,7 @@ class Run:
     selected: tuple[str, ...] = ()
     known: tuple[Known, ...] = ()
     stale: tuple[str, ...] = ()
+    options: tuple[tuple[str, Given], ...] = ()
     protocol: str = ""
     latencies: tuple[float, ...] = ()
     life: tuple[Exchange, ...] = ()

@@ -16,7 +16,7 @@ SECRET_HEADERS = frozenset(
     {"authorization", "proxy-authorization", "cookie", "set-cookie", "x-api-key", "x-amz-security-token"}
 )
 """Headers that carry credentials by their name."""
-_SHORTEST = 4
+SHORTEST = 4
 """Characters of the shortest text that is hidden."""
 
 
@@ -31,7 +31,7 @@ class Redactor:
     def learn(self, value: str) -> None:
         """From now on hide `value`, and its last word alone ("Bearer X" hides X too)."""
         words = {value, value.rpartition(" ")[2]}
-        self._hide(word for word in words if len(word) >= _SHORTEST)
+        self._hide(word for word in words if len(word) >= SHORTEST)
 
     def own(self, value: str, name: str) -> None:
         """A secret of ours that no answer may hold; hide it, however it is written. `name` is what it is."""

@@ -11,10 +11,11 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from rap_conformance.engine.evidence import Headers, Hidden, Piece
+from rap_conformance.engine.inputs import Secret
+from rap_conformance.network.redaction import SHORTEST
 
 _SCHEMED = frozenset({"authorization", "proxy-authorization"})
 """Headers whose value begins with a word that is no secret."""
-
 OURS = "rapc-"
 """What stands in every credential that is wholly our own invention, and so no secret."""
 
@@ -25,6 +26,12 @@ class _Known:
     value: str
     variable: str
     holds: str
+
+    @property
+    def token(self) -> str:
+        """What in it is secret."""
+        _, space, token = self.value.partition(" ") if self.name in _SCHEMED else ("", "", "")
+        return token if space else self.value
 
 
 class Sources:
@@ -60,23 +67,31 @@ class Sources:
             if each.value == value:
                 return Hidden(where, (Piece(each.variable),), each.holds)
         for each in mine:
-            schemed = each.name in _SCHEMED
-            if (parts := made_of(each.value, value, each.variable, schemed)) is not None:
+            parts = made_of(each.value, value, each.variable, each.name in _SCHEMED)
+            if parts is not None and not self._told_by(parts):
                 return Hidden(where, parts, each.holds)
         if OURS in value and not mine:
             return Hidden(where, (value,))
         made_up = placeholder(f"forged-{name}")
         return Hidden(where, (Piece(made_up),), f"the value that the header {name} is to have here")
 
+    def _told_by(self, parts: tuple[str | Piece, ...]) -> bool:
+        """Whether texts tell something about any secret that is known."""
+        texts = [part for part in parts if isinstance(part, str)]
+        return any(_alike(text, each.token) for text in texts for each in self._known)
+
     def _inside(self, text: str) -> Hidden:
         """A text, such as a URL, with whole secrets in it."""
         secrets: dict[str, tuple[Piece, str]] = {}
         for each in self._known:
+            for part in Secret(each.value).parts():
+                at = each.value.index(part) + 1
+                secrets[part] = Piece(each.variable, at, at + len(part) - 1), each.holds
+            secrets[each.token] = Piece(each.variable, token=each.token != each.value), each.holds
             secrets[each.value] = Piece(each.variable), each.holds
-            if token := each.value.partition(" ")[2]:
-                secrets[token] = Piece(each.variable, token=True), each.holds
         held, parts = "", list[str | Piece]()
-        pattern = "|".join(re.escape(secret) for secret in sorted(secrets, key=len, reverse=True))
+        long = [secret for secret in secrets if len(secret) >= SHORTEST]
+        pattern = "|".join(re.escape(secret) for secret in sorted(long, key=len, reverse=True))
         for text_or_secret in re.split(f"({pattern})", text) if pattern else [text]:
             if text_or_secret in secrets:
                 piece, holds = secrets[text_or_secret]
@@ -84,7 +99,7 @@ class Sources:
                 parts.append(piece)
             elif text_or_secret:
                 parts.append(text_or_secret)
-        if all(isinstance(part, str) for part in parts):
+        if self._told_by(tuple(parts)) or all(isinstance(part, str) for part in parts):
             return Hidden(-1, (Piece("RAP_SECRET"),), "what is hidden in the report")
         return Hidden(-1, tuple(parts), held)
 
@@ -116,21 +131,20 @@ def made_of(secret: str, forged: str, variable: str, schemed: bool) -> tuple[str
 
     if not rest:
         return (front,) if front else ("",)
-    if rest == token.swapcase():
-        return tuple(filter(None, (front, piece(swapped=True))))
-    if OURS in rest and OURS not in token:
+    if OURS in rest and OURS not in token and not _alike(rest, token):
         return (front + rest,)
     if (at := rest.find(token)) >= 0:
         return tuple(filter(None, (front + rest[:at], piece(), rest[at + len(token) :])))
     short = min(len(rest), len(token))
     head = next((n for n in range(short) if rest[n] != token[n]), short)
     tail = next((n for n in range(short - head) if rest[-1 - n] != token[-1 - n]), short - head)
-    middle = rest[head : len(rest) - tail]
-    if _alike(middle, token):
+    middle, replaced = rest[head : len(rest) - tail], token[head : len(token) - tail]
+    swapped = middle == replaced.swapcase()
+    if _alike(middle, token) and not swapped:
         return None
     parts: list[str | Piece] = [front]
     parts += [piece(1, head)] if head else []
-    parts += [middle]
+    parts += [piece(head + 1, len(token) - tail, swapped=True)] if swapped and middle else [middle]
     parts += [piece(len(token) - tail + 1)] if tail else []
     return tuple(filter(None, parts))
 

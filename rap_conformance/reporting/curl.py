@@ -63,11 +63,9 @@ def _with_secrets(value: str, variable: str) -> str:
 def _piece(piece: Piece) -> str:
     """What stands for a piece of a secret between double quotes."""
     whole = f"${{{piece.variable}#* }}" if piece.token else f"${piece.variable}"
-    if piece.swapped:
-        return f'$(printf %s "{whole}" | tr a-zA-Z A-Za-z)'
-    if piece.first == 1 and not piece.last:
-        return whole
-    return f'$(printf %s "{whole}" | cut -c{piece.first}-{piece.last or ""})'
+    how = "" if piece.first == 1 and not piece.last else f" | cut -c{piece.first}-{piece.last or ''}"
+    how += " | tr a-zA-Z A-Za-z" if piece.swapped else ""
+    return f'$(printf %s "{whole}"{how})' if how else whole
 
 
 def _made(parts: Sequence[str | Piece]) -> str:

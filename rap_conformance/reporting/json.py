@@ -153,6 +153,7 @@ def _head(run: Run) -> dict[str, Any]:
         "configuration": dict(run.configuration),
         "catalogue_digest": run.catalogue_digest,
         "selected": list(run.selected),
+        "options": {name: list(v) if isinstance(v, tuple) else v for name, v in run.options},
         "baseline": {"used": [_known(entry) for entry in run.known], "stale": list(run.stale)},
         "latency_s": _latency(run.latencies),
     }

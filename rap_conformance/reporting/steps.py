@@ -106,10 +106,11 @@ def _seconds(pause: float) -> str:
 
 def _crowd(exchanges: list[Exchange], number: int) -> str:
     """Many of the same at once, and how often each answer came."""
-    commands = [curl(exchange, show="-sS -w ' %{http_code}\\n'") for exchange in exchanges]
+    commands = [curl(exchange, show="-sS -w ' %{http_code}'") for exchange in exchanges]
     said = [line for command in commands for line in command.splitlines() if line.startswith("# ")]
     bare = ["\n".join(x for x in command.splitlines() if not x.startswith("# ")) for command in commands]
-    inside = "".join(f"  {command} &\n" for command in bare)
+    # What one prints comes in one piece, whatever the others print meanwhile.
+    inside = "".join(f"  printf '%s\\n' \"$({command})\" &\n" for command in bare)
     many = max(1, number // len(exchanges))
     at_once = max(1, AT_ONCE // len(exchanges))
     return (

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from rap_conformance.engine.baseline import block
 from rap_conformance.engine.evidence import Exchange, Finding, Verdict
 from rap_conformance.engine.requirement import Level
-from rap_conformance.engine.run import Result, Run, RunVerdict
+from rap_conformance.engine.run import Given, Result, Run, RunVerdict
 from rap_conformance.engine.safe import valid
 from rap_conformance.protocol.messages import STATUS_PATH
 from rap_conformance.protocol.reading import runtime_reading
 
+_TARGETS = frozenset({"server-url", "server-cmd", "adapter-cmd"})
 _EXERCISED = frozenset({Verdict.PASS, Verdict.FAIL, Verdict.KNOWN, Verdict.WARN, Verdict.ADVICE})
 WORST_FIRST = (
     Verdict.FAIL,
@@ -143,17 +144,27 @@ def waiver(finding: Finding) -> str:
 
 
 def again(run: Run, code: str) -> str:
-    """A command that judges one requirement again with the same seed; credentials are left to add."""
-    target, rest = run.target, (("requirement", code), ("seed", str(run.seed)), ("profile", run.profile))
+    """A command that judges one requirement again, with the same options and seed."""
+    target = run.target
+    rest: list[tuple[str, Given]] = [("requirement", code), ("seed", str(run.seed)), ("profile", run.profile)]
+    rest += [(name, value) for name, value in run.options if name not in _TARGETS]
     if target.role == "runtime":
-        command = [f"--adapter-cmd {shlex.quote(valid(target.command))}"] if target.command else []
-        chosen = (f"--{name} {shlex.quote(valid(value))}" for name, value in rest)
-        return " ".join(["rap-conformance runtime", *command, *chosen])
+        where = [("adapter-cmd", target.command)] if target.command else []
+        return " ".join(["rap-conformance runtime", *_words([*where, *rest])])
     if target.embedded:
-        return " ".join(["pytest", *(f"--rap-{name} {shlex.quote(valid(value))}" for name, value in rest)])
-    where = ("server-cmd", target.command) if target.command else ("server-url", target.url)
-    options = (f"--{name} {shlex.quote(valid(value))}" for name, value in (where, *rest))
-    return " ".join(["rap-conformance check", *options])
+        return " ".join(["pytest", *_words(rest, "--rap-")])
+    where = [("server-cmd", target.command) if target.command else ("server-url", target.url)]
+    return " ".join(["rap-conformance check", *_words([*where, *rest])])
+
+
+def _words(options: Iterable[tuple[str, Given]], dash: str = "--") -> Iterator[str]:
+    """Options as they are typed."""
+    for name, value in options:
+        if isinstance(value, bool):
+            yield f"{dash}{name if value else f'not-{name}'}"
+            continue
+        for each in [value] if isinstance(value, str) else value:
+            yield f"{dash}{name} {shlex.quote(valid(each))}"
 
 
 def plural(number: int, noun: str, many: str = "") -> str:

@@ -135,11 +135,12 @@ class Replayer:
             numbers = [*chain, first.number]
             made = self._ask(numbers)
             if made and self._alike(first, made[-1:]) and self._surely(first, numbers):
+                others = (each for each in finding.exchanges[1:] if each.number not in chain)
                 before = "request" if len(chain) == 1 else "requests"
                 before = f"the {before} before it on the same connection"
                 return replace(
                     finding,
-                    exchanges=(made[-1], *made[:-1], *finding.exchanges[1:]),
+                    exchanges=(made[-1], *made[:-1], *others),
                     depends=f"{before}; {_instead(other, 'on a fresh one')}",
                     steps=Steps(tuple(made), kept=True),
                 )

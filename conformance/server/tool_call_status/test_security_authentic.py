@@ -124,7 +124,7 @@ def ask_about_live(peer: Peer) -> None:
             call.mailbox.until(brought(call), lasts + peer.race),
             "a result, as for a call that no stranger asked about",
             "none",
-            *(exchange for _, exchange in asked[-1:]),
+            *(exchange for _, exchange in reversed(asked)),
             case="a rejected question changes the call",
             absence=True,
         )
