@@ -38,8 +38,8 @@ def test_rate_limited(peer: Peer) -> None:
     limited = limited or [exchange for exchange in answers if exchange.failure in DROPPED]
     sent = f"{len(answers)} questions in {FLOOD_SECONDS:g} s"
     if not limited and (len(answers) < FLOOD or any(e.failure is not None for e in answers)):
-        asked = f"{sum(e.failure is None for e in answers)} of {sent}"
-        raise Untested(f"only {asked} were answered, and met no limit; {FLOOD} are needed to tell")
+        met = f"{sum(e.failure is None for e in answers)} of {sent}"
+        raise Untested(f"only {met} were answered, and met no limit; {FLOOD} are needed to tell")
     if not peer.expect(
         limited,
         f"a limit (429) for {FLOOD} questions in {FLOOD_SECONDS:g} s",
