@@ -16,7 +16,7 @@ from rap_conformance.engine.events import Begins, Event, Events, Found, Judged
 from rap_conformance.engine.evidence import Exchange, Failure, Verdict
 from rap_conformance.engine.making import Ending, made
 from rap_conformance.engine.options import Options
-from rap_conformance.engine.record import Record, confirmed
+from rap_conformance.engine.record import MOST_FINDINGS, Record, confirmed
 from rap_conformance.engine.requirement import Level, Stage
 from rap_conformance.engine.run import Result, Run, RunVerdict
 from rap_conformance.engine.runner import Job, Runner
@@ -333,3 +333,17 @@ def test_what_could_not_be_judged_beside_a_finding_is_said() -> None:
 
 def test_an_exchange_is_a_value() -> None:
     assert isinstance(exchange(), Exchange)
+
+
+def test_what_is_worse_takes_the_place_of_what_is_milder() -> None:
+    one = Record(requirement())
+    for number in range(MOST_FINDINGS + 3):
+        one.add(Violation("a", "b", case=f"mild {number}", level=Level.SHOULD))
+    assert len(one.findings) == MOST_FINDINGS
+    one.add(Violation("a", "b", case="grave"))
+    one.add(Violation("a", "c", case="mild 1", level=Level.SHOULD))
+    one.add(Violation("a", "c", case="mild 2"))
+    assert len(one.findings) == MOST_FINDINGS
+    assert [f.case for f in one.findings if f.level is Level.MUST] == ["grave", "mild 2"]
+    assert [f.actual for f in one.findings if f.case == "mild 1"] == ["b"], "the same again is nothing new"
+    assert "mild 0" in {f.case for f in one.findings}, "of the mild ones the last goes first"

@@ -63,6 +63,8 @@ class Variant:
     prefix: str = ""
     seconds: float = 3.0
     url: bool = False
+    marked: bool = True
+    """Whether the configuration says where secrets of ours go."""
 
     def words(self, port: str, state: Path) -> list[str]:
         """The command that starts it."""
@@ -74,7 +76,7 @@ class Variant:
 
     def configuration(self, command: str = "") -> str:
         """Everything there is to configure, in a file."""
-        scenarios = SCENARIOS["plain" if self.server == "plain" else "reference"]
+        scenarios = self._marked(SCENARIOS["plain" if self.server == "plain" else "reference"])
         server = [f"command = {command!r}"] if command else []
         server += [f'prefix = "{self.prefix}"'] if self.prefix and command else []
         return f"""
@@ -90,6 +92,9 @@ headers = {{ Authorization = "Bearer {TOKENS[1]}" }}
 [timing]
 grace = 10.0
 """ + scenarios.format(seconds=self.seconds, interval=self.seconds / 8)
+
+    def _marked(self, scenarios: str) -> str:
+        return scenarios if self.marked else scenarios.replace(" {{canary}}", "").replace("{{canary}}", "a")
 
     def certify(self, folder: Path) -> Outcome:
         """The suite's whole verdict."""
@@ -127,6 +132,20 @@ VARIANTS = {
     "reference with a tight limit": Variant("reference", "--rate-limit 120", "", 6.0),
     "plain, 100 ms late": Variant("plain", "--latency-ms 100", "/p", 6.0),
     "reference, 100 ms late": Variant("varied", "--latency-ms 100 --rate-limit 450", "", 6.0),
+    "a manifest of 5 MB": Variant("varied", "--manifest-mb 5 --rate-limit 450"),
+    "a port published early": Variant("varied", "--published-ms 700 --rate-limit 450"),
+    "HTTP/1.0": Variant("varied", "--wire http-1.0 --rate-limit 450"),
+    "trailers": Variant("varied", "--wire trailing --rate-limit 450"),
+    "103 before each answer": Variant("varied", "--wire hinting --rate-limit 450"),
+    "Connection: close": Variant("varied", "--wire closing --rate-limit 450"),
+    "closed at once after each answer": Variant("varied", "--idle-ms 0 --rate-limit 450"),
+    "closed when idle for 0.2 s": Variant("varied", "--idle-ms 200 --rate-limit 450"),
+    "header names in capitals": Variant("varied", "--wire loud --rate-limit 450"),
+    "other methods answered by the library": Variant("varied", "--library --rate-limit 450"),
+    "headers that are different each time": Variant("varied", "--chatty --rate-limit 450"),
+    "503 where there is a limit": Variant("varied", "--busy --rate-limit 450"),
+    "no place for secrets configured": Variant("plain", "", "/p", marked=False),
+    "arguments that its schema does not tell": Variant("varied", "--picky --rate-limit 450", marked=False),
     "plain": Variant("plain", "", "/p"),
     "plain without a prefix, with a charset": Variant("plain", "--charset"),
     "reference without a prefix": Variant("reference", "--rate-limit 450"),

@@ -27,7 +27,7 @@ from rap_conformance.protocol.reading import means_alive
 from rap_conformance.server.call import Call
 from rap_conformance.server.config import ScenarioConfig
 from rap_conformance.server.facts import MANIFEST_CAP
-from rap_conformance.server.planting import planted
+from rap_conformance.server.planting import LENGTH, planted
 from rap_conformance.server.replay import Replayer
 
 if TYPE_CHECKING:
@@ -153,7 +153,7 @@ class Peer(Recorder):
         other: bool = False,
     ) -> Call:
         """Call a tool, whatever it is. Raises Trouble if the server does not acknowledge the call."""
-        canaries = tuple(secrets.token_hex(8) for _ in range(4))
+        canaries = tuple(secrets.token_hex(LENGTH // 2) for _ in range(4))
         mailbox = self.session.receiver.mailbox(script, suffix=f"/{canaries[0]}?key={canaries[1]}")
         call = Call(
             kind,

@@ -11,6 +11,8 @@ from typing import Any
 
 MARK = "{canary}"
 """Where the configuration wants a secret."""
+LENGTH = 16
+"""Characters of a secret."""
 _BINDING = frozenset(
     (
         "enum const pattern format contentEncoding contentMediaType $ref $dynamicRef allOf anyOf oneOf not if"
@@ -30,7 +32,8 @@ def planted(arguments: Mapping[str, Any], schema: object, secret: str) -> dict[s
 
 def is_bold(arguments: Mapping[str, Any], schema: object) -> bool:
     """Whether a secret goes where nobody marked a place for one."""
-    return planted(arguments, schema, "x") != planted(arguments, None, "x")
+    secret = "x" * LENGTH
+    return planted(arguments, schema, secret) != planted(arguments, None, secret)
 
 
 def _is_marked(value: Any) -> bool:
