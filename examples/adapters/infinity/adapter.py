@@ -53,11 +53,11 @@ class Adapter(BaseHTTPRequestHandler):
         pass
 
 
-if "INFINITY_DAEMON" not in os.environ and len(sys.argv) < 3:
-    sys.exit("say where the daemon is: INFINITY_DAEMON=…/infinity-daemon, or as a second argument")
+if not os.environ.get("INFINITY_DAEMON"):
+    sys.exit("say where the daemon is: INFINITY_DAEMON=…/infinity-daemon")
 TURN = threading.Lock()
 HOME = tempfile.mkdtemp(prefix="infinity-")  # short, since the path of a Unix socket must be
-DAEMON = Daemon(sys.argv[2] if len(sys.argv) > 2 else os.environ["INFINITY_DAEMON"], HOME)
+DAEMON = Daemon(os.environ["INFINITY_DAEMON"], HOME, together=os.environ.get("INFINITY_SESSIONS") == "one")
 atexit.register(shutil.rmtree, HOME, ignore_errors=True)
 atexit.register(DAEMON.stop, "kill")
 signal.signal(signal.SIGTERM, lambda *_: sys.exit())

@@ -17,10 +17,10 @@ from storage import Storage
 
 
 class Daemon:
-    """One daemon with a HOME of its own; `command` starts it."""
+    """One daemon with a HOME of its own; `command` starts it. `together`: see Storage."""
 
-    def __init__(self, command, home):
-        self.command, self.home, self.storage = shlex.split(command), home, Storage(home)
+    def __init__(self, command, home, *, together):
+        self.command, self.home, self.storage = shlex.split(command), home, Storage(home, together)
         self.storage.write("providers.json", provider(home))
         self.process = self.client = None
         self.heard = threading.Condition()
@@ -36,7 +36,7 @@ class Daemon:
         self.client = self._connect()
         self._receive()  # the socket is there before the daemon is ready; its first message says that it is
         threading.Thread(target=self._listen, args=[self.client], daemon=True).start()
-        for name in self.storage.given:
+        for name in self.storage.sessions:
             self._send({"TriggerCompaction": {"session_id": name}})
 
     def stop(self, how):
@@ -66,7 +66,7 @@ class Daemon:
 
     def _watch(self, process):
         status = process.wait()
-        if self.process is process:  # nobody stopped it: then the adapter ends, too, which says so to the suite
+        if self.process is process:  # nobody stopped it: then the adapter ends, too, and the suite sees that
             print(f"the daemon ended by itself: {status}", flush=True)
             os._exit(1)
 
@@ -112,12 +112,12 @@ class Daemon:
 
 
 def _one_certificate(home):
-    """Each session's boot reads all trusted certificates several times. One is enough, and three times as fast."""
+    """A session's boot reads all trusted certificates several times; one is enough, and three times as fast."""
     bundle = ssl.get_default_verify_paths().cafile
     if not bundle or not os.path.exists(bundle):
         return {}
     with open(bundle, encoding="utf-8", errors="replace") as file:
-        first = re.search(r"-----BEGIN CERTIFICATE-----.*?-----END CERTIFICATE-----\n", file.read(), re.DOTALL)
+        first = re.search(r"-----BEGIN CERT.*?-----END CERT[A-Z]+-----\n", file.read(), re.DOTALL)
     if not first:
         return {}
     path = os.path.join(home, "certificate.pem")

@@ -1,7 +1,7 @@
-"""Stands in for a language model: the daemon talks to it over a Unix socket, and whatever it is asked it says "ok".
+"""Stands in for a language model: the daemon speaks to it over a Unix socket, and is always told "ok".
 
-It lives in the adapter's process, so that it outlives a killed daemon and needs no putting away. One request a
-connection; requests and answers are lines of JSON.
+It lives in the adapter's process, so that it outlives a killed daemon and needs no putting away. One request
+a connection; requests and answers are lines of JSON.
 """
 
 import contextlib
