@@ -112,7 +112,7 @@ class Daemon:
 
 
 def _one_certificate(home):
-    """A session's boot reads all trusted certificates several times; one is enough, and three times as fast."""
+    """A session's boot reads all trusted certificates several times; with one it is three times as fast."""
     bundle = ssl.get_default_verify_paths().cafile
     if not bundle or not os.path.exists(bundle):
         return {}

@@ -1,8 +1,8 @@
 """The daemon's files below HOME/.infinity: written as it would have left them before a crash, and read back.
 
 A conversation is a session of its own, whose root thread has the conversation's id, or (`together`) all are
-child threads of one session. `threads/ID.json` is a thread's history, `state/ID.state.json` its subscriptions.
-Events of a subscription are in child threads.
+child threads of one session. `threads/ID.json` is a thread's history, `state/ID.state.json` has its
+subscriptions. Their events are in child threads.
 """
 
 import json
@@ -29,7 +29,7 @@ class Storage:
         path.write_text(json.dumps(value), "utf-8")
 
     def read(self, name):
-        """A file's value, None without the file. Files are rewritten in place, so half of one is read again."""
+        """A file's value, None without the file. The daemon rewrites in place: half a file is read again."""
         for _ in range(50):
             try:
                 return json.loads((self.folder / name).read_text("utf-8"))
