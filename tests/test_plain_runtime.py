@@ -1,4 +1,4 @@
-"""The second reference runtime, in Node: the suite accuses it of nothing, and it reads the vectors as they are."""
+"""The second reference runtime, in Node: the suite accuses it of nothing, and it reads every vector rightly."""
 
 from __future__ import annotations
 
