@@ -24,7 +24,7 @@ class Daemon:
         self.storage.write("providers.json", provider(home))
         self.process = self.client = None
         self.heard = threading.Condition()
-        self.echoes = {}
+        self.echoes, self.heeded = {}, set()
         self.environment = {key: value for key, value in os.environ.items() if "proxy" not in key.lower()}
         self.environment |= {"HOME": home, "INFINITY_WS_PORT": "0", "RUST_LOG": "warn,rap_client=info"}
         self.environment |= _one_certificate(home)
@@ -36,6 +36,7 @@ class Daemon:
         self.client = self._connect()
         self._receive()  # the socket is there before the daemon is ready; its first message says that it is
         threading.Thread(target=self._listen, args=[self.client], daemon=True).start()
+        self.heeded = set(self.storage.sessions)
         for name in self.storage.sessions:
             self._send({"TriggerCompaction": {"session_id": name}})
 
@@ -60,6 +61,9 @@ class Daemon:
     def say(self, thread, text):
         """A user's message; comes back once it is taken up, which is before the model answers."""
         with self.heard:
+            if thread not in self.heeded:  # nobody hears of a child thread who did not ask for it
+                self._send({"Connect": {"session_id": thread, "thread_id": thread}})
+                self.heeded.add(thread)
             before = self.echoes.get(thread, 0)
             self._send({"UserInput": {"session_id": thread, "text": text}})
             self.heard.wait_for(lambda: self.echoes.get(thread, 0) > before, 60)
