@@ -75,9 +75,10 @@ def judge_one_server(runtime: RuntimePeer) -> None:
     calls of another server, though they are in one thread with one of them."""
     gate, server, other = Gate(SLOW), runtime.server(), runtime.server()
     held = alive(True, gate=gate)
-    calls = [call for _ in range(3) for call in runtime.both(server, held)]
+    both_kinds = len(runtime.kinds) > 1
+    calls = [call for _ in range(1 if both_kinds else 3) for call in runtime.both(server, held)]
     beside: list[Waiting] = []
-    for kind in runtime.kinds if len(runtime.kinds) > 1 else ():
+    for kind in runtime.kinds if both_kinds else ():
         thread = fresh("thread")
         calls.append(runtime.call(server, held, subscription=kind, thread=thread))
         beside.append(runtime.call(other, alive(True), subscription=not kind, thread=thread))
