@@ -58,7 +58,7 @@ def judge_owner(runtime: RuntimePeer, servers: list[ToolServer], calls: list[Wai
 @scenario("RTS013", control=Positive("the others have to be asked about while the slow server is silent"))
 def test_concurrent(runtime: RuntimePeer) -> None:
     """One slow server delays nobody else's check. Its calls are first, last and in between."""
-    with runtime.part("calls of one server"):
+    with runtime.part("calls of one server, and of one thread"):
         judge_one_server(runtime)
     slow = max(SLOW, 2.4 * grace(runtime))
     if runtime.session.common.profile == "thorough":
@@ -73,10 +73,18 @@ def grace(runtime: RuntimePeer) -> float:
 
 
 def judge_one_server(runtime: RuntimePeer) -> None:
-    """All answers of one server are held: at least two of its calls have to be asked about meanwhile."""
-    gate, server = Gate(SLOW), runtime.server()
-    calls = [call for _ in range(3) for call in runtime.both(server, alive(True, gate=gate))]
-    runtime.boot(calls, status_timeout=SLOW)
+    """All answers of one server are held: at least two of its calls have to be asked about meanwhile, and
+    calls of another server, though they are in one thread with one of them."""
+    gate, server, other = Gate(SLOW), runtime.server(), runtime.server()
+    held = alive(True, gate=gate)
+    both_kinds = len(runtime.kinds) > 1
+    calls = [call for _ in range(1 if both_kinds else 3) for call in runtime.both(server, held)]
+    beside: list[Waiting] = []
+    for kind in runtime.kinds if both_kinds else ():
+        thread = fresh("thread")
+        calls.append(runtime.call(server, held, subscription=kind, thread=thread))
+        beside.append(runtime.call(other, alive(True), subscription=not kind, thread=thread))
+    runtime.boot([*calls, *beside], status_timeout=SLOW)
 
     def asked_about() -> int:
         return sum(bool(server.about.get(call.id)) for call in calls)
@@ -93,9 +101,26 @@ def judge_one_server(runtime: RuntimePeer) -> None:
             case="checks of one server's calls wait for each other",
             absence=True,
         )
+        judge_beside(runtime, server, beside)
     finally:
         gate.open()
-    runtime.settled(calls)
+    runtime.settled([*calls, *beside])
+
+
+def judge_beside(runtime: RuntimePeer, slow: ToolServer, beside: list[Waiting]) -> None:
+    """Calls whose threads wait for something of the slow server, too, are asked about all the same."""
+    if not beside or not slow.open:
+        return
+    stuck = still(runtime, slow, lambda: all(call.server.about.get(call.id) for call in beside))
+    left = [call for call in beside if not call.server.about.get(call.id)]
+    runtime.expect(
+        not stuck,
+        "checks about a thread's other calls while one of its checks has no answer",
+        f"none for {STALL:g} s about {named(left)}",
+        *[query.exchange for query in slow.queries if query.is_status][:1],
+        case="checks of one thread's calls wait for each other",
+        absence=True,
+    )
 
 
 def judge_concurrency(runtime: RuntimePeer, servers: int, calls: int, slow: float) -> None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from rap_conformance.engine.controls import Positive
 from rap_conformance.engine.scenario import Untested, Violation, scenario
 from rap_conformance.network.acts import alive, answer
+from rap_conformance.protocol.messages import fresh
 from rap_conformance.protocol.reading import Liveness
 from rap_conformance.runtime.calling_back import NOT_KEPT, brought, text
 from rap_conformance.runtime.peer import RuntimePeer
@@ -87,11 +88,17 @@ def test_kept_calls_go_on(runtime: RuntimePeer) -> None:
     """What was kept, alive or unknown, still takes its result or its events."""
     acts = {"alive": alive(True), "unknown": answer(503)}
     calls = [(title, call) for title, act in acts.items() for call in runtime.both(runtime.server(), act)]
-    runtime.boot([call for _, call in calls])
-    runtime.settled([call for _, call in calls])
+    thread, server = fresh("thread"), runtime.server()
+    together = [runtime.call(server, alive(True), subscription=kind, thread=thread) for kind in runtime.kinds]
+    everything = [*(call for _, call in calls), *together]
+    runtime.boot(everything)
+    runtime.settled(everything)
     for title, call in calls:
         with runtime.part(f"{call.what}, {title}"):
             judge_goes_on(runtime, call, title)
+    if len(together) > 1:
+        with runtime.part("a pending call and a subscription in one thread"):
+            judge_together(runtime, *together)
 
 
 def judge_goes_on(runtime: RuntimePeer, call: Waiting, title: str) -> None:
@@ -128,5 +135,26 @@ def judge_goes_on(runtime: RuntimePeer, call: Waiting, title: str) -> None:
             "the opposite",
             exchange,
             case=f"{case}: tracking is wrong",
+            absence=True,
+        )
+
+
+def judge_together(runtime: RuntimePeer, call: Waiting, subscription: Waiting) -> None:
+    """An event of a thread that waits for a call, and then the call's result; the event may wait for it."""
+    state = runtime.state()
+    if not state.waits(call) or not state.waits(subscription):
+        raise Untested(NOT_KEPT)
+    sent = {subscription: text("an event"), call: text("a result")}
+    exchanges = {one: runtime.deliver(one, news) for one, news in sent.items()}
+    state = runtime.until(
+        lambda now: all(brought(one, news)(now) for one, news in sent.items()), runtime.timing.settle
+    )
+    for one, news in sent.items():
+        runtime.expect(
+            brought(one, news)(state),
+            "what its server delivers reaches the conversation",
+            f"it did not within {runtime.timing.settle:g} s",
+            exchanges[one],
+            case=f"{one.what} beside another in its thread: cut off",
             absence=True,
         )
