@@ -58,7 +58,8 @@ def classify(error: Exception, *, answered: bool) -> Failure | None:
         if "incomplete" in text or "without sending complete" in text:
             return Failure.CUT_SHORT
         return Failure.RESET if "disconnected" in text or "closed" in text else Failure.NOT_HTTP
-    if isinstance(error, (httpcore.ReadError, httpcore.WriteError, ConnectionError, BrokenPipeError)):
+    gone = any(isinstance(link, ConnectionError) for link in chain)
+    if gone or isinstance(error, (httpcore.ReadError, httpcore.WriteError)):
         return Failure.CUT_SHORT if answered else Failure.RESET
     known = (httpcore.ConnectError, httpcore.ProtocolError, httpcore.UnsupportedProtocol, httpx.HTTPError)
     if isinstance(error, (*known, httpx.InvalidURL, OSError)):
