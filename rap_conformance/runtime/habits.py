@@ -88,7 +88,7 @@ class Habits:
             one.cancel()
         self._waking = []
 
-    def sleep(self) -> None:
+    def close(self) -> None:
         """Stop what wakes."""
         self.forget()
         if self._wakers is not None:
