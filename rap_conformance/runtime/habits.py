@@ -51,8 +51,6 @@ class Habits:
         self.unsupported: list[str] = []
         self.asking: float | None = None
         self.pruning = 0.0
-        self.pruned = False
-        """Whether it was watched patiently for that."""
         self.boots = 0
         """How often it was booted."""
         self._wakers: ThreadPoolExecutor | None = None
@@ -88,7 +86,7 @@ class Habits:
             one.cancel()
         self._waking = []
 
-    def sleep(self) -> None:
+    def close(self) -> None:
         """Stop what wakes."""
         self.forget()
         if self._wakers is not None:

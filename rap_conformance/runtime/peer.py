@@ -169,13 +169,8 @@ class RuntimePeer(Boots):
                 changed = self.patience.now()
             return pruned == len(gone)
 
-        limit = self.timing.settle
-        if patient:
-            limit = self.timing.patience
-        elif self.habits.pruned:
-            limit = max(3.0 + 2 * self.habits.pruning, 1.0)
-        self.until(over, limit)
-        self.habits.pruned |= patient
+        known = max(self.timing.settle, 3.0 + 2 * self.habits.pruning)
+        self.until(over, self.timing.patience if patient else known)
         self.habits.pruning = max(self.habits.pruning, changed - began)
 
     def gate(self, limit: float) -> Gate:

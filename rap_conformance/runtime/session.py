@@ -153,7 +153,7 @@ class RuntimeSession:
         self.patience.halt()
         with contextlib.suppress(Exception):
             self.supervisor.close()
-        self.habits.sleep()
+        self.habits.close()
         self.pool.shutdown(wait=True, cancel_futures=True)
         self.servers.stop()
         self.probe.close()

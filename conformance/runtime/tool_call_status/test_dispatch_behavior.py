@@ -31,7 +31,7 @@ def test_asks_the_owner(runtime: RuntimePeer) -> None:
         judge_owner(runtime, servers, calls, "another server is asked")
     with runtime.part("two servers at one port"):
         short = runtime.server(prefix="/tools")
-        servers = [short, runtime.servers.beside(short, "/tools/more")]
+        servers = [short, runtime.servers.beside(short, "/tools/more/of-them")]
         calls = [call for server in reversed(servers) for call in runtime.both(server, alive(True))]
         judge_owner(runtime, servers, calls, "the server with the other path at the same port is asked")
 
