@@ -14,6 +14,7 @@ from rap_conformance.engine.evidence import Exchange, Finding, Steps
 from rap_conformance.engine.scenario import PeerDied
 from rap_conformance.network.answers import slowed_down
 from rap_conformance.network.recipes import Recipe, whole
+from rap_conformance.network.spoken import repeated
 from rap_conformance.protocol.leaks import reveals
 from rap_conformance.protocol.messages import encode, lenient_json, strict_json
 from rap_conformance.protocol.noise import difference, traits
@@ -46,11 +47,14 @@ class Replayer:
         What got no answer, or came in, or makes a call, is not asked again.
         """
         first = next(iter(finding.exchanges), None)
-        if first is None or first.inbound or first.status is None or first.failure is not None:
+        if first is None or first.inbound:
             return finding
+        if first.status is None or first.failure is not None:
+            return self._with_pair(finding, first) or finding
         calls = self._named_in(first)
         if finding.depends or finding.crowd:
-            return self._with_steps(finding, calls, finding.depends or f"{finding.crowd} requests at once")
+            many = f"{finding.crowd} requests at about the same time"
+            return self._with_steps(finding, calls, finding.depends or many)
         again = self._again(first) if self._spent < MOST_SECONDS else []
         if not again:
             return self._with_steps(finding, calls, self._state(calls, first)) if calls else finding
@@ -87,7 +91,7 @@ class Replayer:
         try:
             for pause in (0.0, 0.5, 1.5):
                 self.session.patience.pace(pause)
-                made = self.probe.again(numbers)
+                made = repeated(self.probe, numbers)
                 if len(made) < len(numbers):
                     return []
                 self.session.history.ended(made[-1], of_status=False)
@@ -144,6 +148,8 @@ class Replayer:
                     depends=f"{before}; {_instead(other, 'on a fresh one')}",
                     steps=Steps(tuple(made), kept=True),
                 )
+        if pair := self._with_pair(finding, first):
+            return pair
         if calls := calls or self._meanwhile(finding, first):
             return self._with_steps(finding, calls, self._state(calls, first, other))
         if (beside := self.probe.beside(first)) >= MANY:
@@ -151,6 +157,14 @@ class Replayer:
         else:
             reason = "a state that has passed"
         return self._with_steps(finding, calls, f"{reason}; {_instead(other, 'asked again, alone,')}")
+
+    def _with_pair(self, finding: Finding, first: Exchange) -> Finding | None:
+        """The finding with the request before it, if that is shown beside it; None if not."""
+        before = [each for each in finding.exchanges if [each.number] == self.probe.before(first, 1)]
+        depends = "the request before it on the same connection"
+        return (
+            replace(finding, depends=depends, steps=Steps((before[0], first), kept=True)) if before else None
+        )
 
     def _surely(self, first: Exchange, numbers: Sequence[int]) -> bool:
         """Whether it shows with what came before and not without, once more: it could be chance."""
