@@ -27,6 +27,7 @@ class Recipe:
 
     `connection`: on which one it went, 0 if that is not known. `before`: the number of the exchange that went
     there right before it, 0 if it was the first. `began` and `ended` are seconds since the run began.
+    `by_hand`: without a client that looks after connections.
     """
 
     method: str
@@ -40,6 +41,7 @@ class Recipe:
     before: int = 0
     began: float = 0.0
     ended: float = 0.0
+    by_hand: bool = False
 
 
 class Recipes:

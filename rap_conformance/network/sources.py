@@ -131,6 +131,8 @@ def made_of(secret: str, forged: str, variable: str, schemed: bool) -> tuple[str
 
     if not rest:
         return (front,) if front else ("",)
+    if rest == token.swapcase() and rest != token:
+        return tuple(filter(None, (front, piece(swapped=True))))
     if OURS in rest and OURS not in token and not _alike(rest, token):
         return (front + rest,)
     if (at := rest.find(token)) >= 0:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from urllib.parse import urlsplit
 
 from rap_conformance.engine.evidence import Exchange, Headers
@@ -17,7 +17,7 @@ from rap_conformance.network.credentials import Credentials
 from rap_conformance.network.line import Heard, Line, Manner
 from rap_conformance.network.pace import PATIENT, slowly
 from rap_conformance.network.probe import BODY_CAP, Probe
-from rap_conformance.network.recipes import Recipe
+from rap_conformance.network.recipes import Recipe, whole
 from rap_conformance.network.recording import Answer, Question, recorded
 from rap_conformance.network.transport import new_number
 from rap_conformance.protocol.messages import JSON
@@ -79,8 +79,27 @@ def converse(probe: Probe, url: str, asked: Sequence[Asked]) -> list[Exchange]:
             made.append(exchange)
             body, headers = ((each.body,), CHUNKED) if each.chunked else (each.body, JSON)
             recipe = Recipe("POST", url, body, headers, each.credentials, None, BODY_CAP)
+            recipe = replace(recipe, by_hand=True)
             probe.remember(exchange, recipe, connection)
     return made
+
+
+def repeated(probe: Probe, numbers: Sequence[int]) -> list[Exchange]:
+    """Exchanges made again, in this order and as before, on one fresh connection; fewer if it does not last.
+
+    Raises LookupError for one that is no longer known.
+    """
+    last = probe.recipe(numbers[-1])
+    if last is None or not last.by_hand:
+        return probe.again(numbers)
+    asked = [
+        Asked(body, recipe.credentials, chunked=isinstance(recipe.body, tuple))
+        for number in numbers
+        if (recipe := probe.recipe(number)) and (body := whole(recipe.body)) is not None
+    ]
+    if len(asked) < len(numbers):
+        raise LookupError("it is no longer known how that was asked")
+    return converse(probe, last.url, asked)
 
 
 def unfinished(probe: Probe, url: str, start: bytes, *, announced: int, within: float) -> Exchange:

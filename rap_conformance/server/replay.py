@@ -6,20 +6,20 @@ reason, or a call of ours that was live; then the finding says so, and holds all
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Any
 
 from rap_conformance.engine.evidence import Exchange, Finding, Steps
 from rap_conformance.engine.scenario import PeerDied
 from rap_conformance.network.answers import slowed_down
-from rap_conformance.network.recipes import Recipe, whole
+from rap_conformance.network.spoken import repeated
 from rap_conformance.protocol.leaks import reveals
-from rap_conformance.protocol.messages import encode, lenient_json, strict_json
+from rap_conformance.protocol.messages import encode
 from rap_conformance.protocol.noise import difference, traits
 from rap_conformance.protocol.reading import means_alive
 from rap_conformance.server.call import Call
 from rap_conformance.server.session import ServerSession
+from rap_conformance.server.shown import asks_about, in_time, instead, named, only_asks, over, proper
 
 MOST_SECONDS = 30.0
 """Seconds of a run that asking again may take altogether."""
@@ -46,11 +46,14 @@ class Replayer:
         What got no answer, or came in, or makes a call, is not asked again.
         """
         first = next(iter(finding.exchanges), None)
-        if first is None or first.inbound or first.status is None or first.failure is not None:
+        if first is None or first.inbound:
             return finding
+        if first.status is None or first.failure is not None:
+            return self._with_pair(finding, first) or finding
         calls = self._named_in(first)
         if finding.depends or finding.crowd:
-            return self._with_steps(finding, calls, finding.depends or f"{finding.crowd} requests at once")
+            many = f"{finding.crowd} requests at about the same time"
+            return self._with_steps(finding, calls, finding.depends or many)
         again = self._again(first) if self._spent < MOST_SECONDS else []
         if not again:
             return self._with_steps(finding, calls, self._state(calls, first)) if calls else finding
@@ -64,7 +67,7 @@ class Replayer:
             if len(again) > 1 and not self._alike(first, again):
                 return replace(finding, depends=CHANCE)
             pair = tuple(exchange for exchange in finding.exchanges if not exchange.inbound)
-            return replace(finding, steps=Steps(_in_time(pair))) if len(pair) > 1 else finding
+            return replace(finding, steps=Steps(in_time(pair))) if len(pair) > 1 else finding
         return self._explained(finding, first, calls, again[-1])
 
     # --- asking --------------------------------------------------------------
@@ -72,7 +75,7 @@ class Replayer:
     def _again(self, first: Exchange) -> list[Exchange]:
         """The answers to the same request on fresh connections: a second one if the first is another."""
         recipe = self.probe.known(first)
-        if recipe is None or not _only_asks(recipe):
+        if recipe is None or not only_asks(recipe):
             return []
         answers = self._ask([first.number])
         if answers and not self._alike(first, answers):
@@ -87,7 +90,7 @@ class Replayer:
         try:
             for pause in (0.0, 0.5, 1.5):
                 self.session.patience.pace(pause)
-                made = self.probe.again(numbers)
+                made = repeated(self.probe, numbers)
                 if len(made) < len(numbers):
                     return []
                 self.session.history.ended(made[-1], of_status=False)
@@ -108,7 +111,7 @@ class Replayer:
         """Whether an answer is of the same kind as others, in whatever those agree in."""
         if self._to_a_stranger(first) and reveals(first):
             return all(map(reveals, again))  # which of the two he is told is no matter
-        names = _named(first)
+        names = named(first)
         return not difference(traits(first, *names), [traits(each, *names) for each in again])
 
     def _to_a_stranger(self, exchange: Exchange) -> bool:
@@ -124,10 +127,10 @@ class Replayer:
         several = sum(not exchange.inbound for exchange in finding.exchanges) > 1
         if finding.absence or several:
             return False
-        if not _proper(first) or self._to_a_stranger(first):
+        if not proper(first) or self._to_a_stranger(first):
             return True
-        exact = any(_asks_about(first, call) for call in calls)
-        return bool(means_alive(first)) and not exact and all(map(_over, calls))
+        exact = any(asks_about(first, call) for call in calls)
+        return bool(means_alive(first)) and not exact and all(map(over, calls))
 
     def _explained(self, finding: Finding, first: Exchange, calls: list[Call], other: Exchange) -> Finding:
         """The finding that did not show again, with the reason as far as it can be found."""
@@ -141,16 +144,26 @@ class Replayer:
                 return replace(
                     finding,
                     exchanges=(made[-1], *made[:-1], *others),
-                    depends=f"{before}; {_instead(other, 'on a fresh one')}",
+                    depends=f"{before}; {instead(other, 'on a fresh one')}",
                     steps=Steps(tuple(made), kept=True),
                 )
+        if pair := self._with_pair(finding, first):
+            return pair
         if calls := calls or self._meanwhile(finding, first):
             return self._with_steps(finding, calls, self._state(calls, first, other))
         if (beside := self.probe.beside(first)) >= MANY:
             reason = f"what else goes on: {beside} other requests were under way"
         else:
             reason = "a state that has passed"
-        return self._with_steps(finding, calls, f"{reason}; {_instead(other, 'asked again, alone,')}")
+        return self._with_steps(finding, calls, f"{reason}; {instead(other, 'asked again, alone,')}")
+
+    def _with_pair(self, finding: Finding, first: Exchange) -> Finding | None:
+        """The finding with the request before it, if that is shown beside it; None if not."""
+        before = [each for each in finding.exchanges if [each.number] == self.probe.before(first, 1)]
+        depends = "the request before it on the same connection"
+        return (
+            replace(finding, depends=depends, steps=Steps((before[0], first), kept=True)) if before else None
+        )
 
     def _surely(self, first: Exchange, numbers: Sequence[int]) -> bool:
         """Whether it shows with what came before and not without, once more: it could be chance."""
@@ -165,7 +178,7 @@ class Replayer:
         """
         found = {number: self.probe.recipe(number) for number in self.probe.before(first, _SOUGHT_BEFORE)}
         known = {number: recipe for number, recipe in found.items() if recipe}
-        asked = [number for number, recipe in known.items() if _only_asks(recipe)]
+        asked = [number for number, recipe in known.items() if only_asks(recipe)]
         ours = [n for n, recipe in known.items() if recipe.credentials in (None, self.probe.credentials)]
         yield from (chain for chain in (asked[:1], [n for n in ours[:1] if n in asked]) if chain)
         if len(asked) > 1:
@@ -175,7 +188,7 @@ class Replayer:
 
     def _state(self, calls: Sequence[Call], first: Exchange, other: Exchange | None = None) -> str:
         """In which state of our calls it was asked."""
-        live = [call for call in calls if call.sent < first.started and not _over(call, by=first.ended)]
+        live = [call for call in calls if call.sent < first.started and not over(call, by=first.ended)]
         made = min(call.sent for call in calls)
         if any(made < restart < first.started for restart in self.session.restarts):
             what = "a call that a restart interrupted"
@@ -185,7 +198,7 @@ class Replayer:
             what = "a call that has ended"
         if other is None:
             return what
-        return f"{what}; {_instead(other, 'later')}"
+        return f"{what}; {instead(other, 'later')}"
 
     # --- the steps -----------------------------------------------------------
 
@@ -202,7 +215,7 @@ class Replayer:
     def _meanwhile(self, finding: Finding, first: Exchange) -> list[Call]:
         """The calls of ours, made for the same requirement, that were live while it was asked."""
         calls = [call for call in self.session.calls if call.code == finding.code]
-        live = [call for call in calls if call.sent < first.started and not _over(call, by=first.ended)]
+        live = [call for call in calls if call.sent < first.started and not over(call, by=first.ended)]
         return live[:_MOST_CALLS]
 
     def _with_steps(self, finding: Finding, calls: Sequence[Call], depends: str) -> Finding:
@@ -213,7 +226,7 @@ class Replayer:
         led = [exchange for call in calls for exchange in (call.exchange, *call.acts) if exchange]
         led += [d.exchange for call in calls for d in call.deliveries[:_MOST_CALLBACKS]]
         unique = {id(e): e for e in (*shown, *led) if e in shown or e.started <= until}
-        steps = _in_time(unique.values())
+        steps = in_time(unique.values())
         begin = steps[0].started
         if len(steps) == 1 and not calls and not finding.crowd:
             return replace(finding, depends=depends)
@@ -233,55 +246,3 @@ class Replayer:
         """Seconds after which what a call brings should have come."""
         chosen = self.session.config.scenarios.get(call.kind)
         return (chosen.seconds or 0.0 if chosen else 0.0) + self.session.config.timing.race_window
-
-
-def _only_asks(recipe: Recipe) -> bool:
-    """Whether a request can be made again without doing anything: it fetches, or asks about a call."""
-    path = recipe.url.partition("?")[0]
-    if recipe.method not in {"GET", "HEAD"} and not path.endswith("/tool_call_status"):
-        return False
-    body = whole(recipe.body)
-    return body is not None and b'"callback_url"' not in body
-
-
-def _in_time(exchanges: Iterable[Exchange]) -> tuple[Exchange, ...]:
-    return tuple(sorted(exchanges, key=lambda exchange: exchange.started))
-
-
-def _named(exchange: Exchange) -> list[str]:
-    """The texts that a request names: an echo of them tells nothing."""
-    value = lenient_json(exchange.request_body)
-    return [text for text in value.values() if isinstance(text, str)] if isinstance(value, dict) else []
-
-
-def _proper(exchange: Exchange) -> bool:
-    """Whether an answer has the form that it should have: then it is wrong by what it is about alone."""
-    media = (exchange.header("content-type") or "").split(";")[0].strip().lower()
-    try:
-        value: Any = strict_json(exchange.response_body)
-    except ValueError:
-        return False
-    alone = isinstance(value, dict) and value.keys() == {"alive"} and isinstance(value["alive"], bool)
-    return alone and exchange.status == 200 and media == "application/json"
-
-
-def _asks_about(exchange: Exchange, call: Call) -> bool:
-    value = lenient_json(exchange.request_body)
-    if not isinstance(value, dict):
-        return False
-    return (value.get("tool_call_id"), value.get("thread_id")) == (call.id, call.thread)
-
-
-def _over(call: Call, by: float | None = None) -> bool:
-    """Whether a call has ended, by some time."""
-    end = call.final if call.kind in {"subscription", "final"} else call.result
-    return end is not None and (by is None or end.arrived < by)
-
-
-def _instead(other: Exchange, when: str) -> str:
-    """What the same request got elsewhere, or at another time."""
-    alive = means_alive(other) if other.status == 200 else None
-    got = str(other.failure or f"status {other.status}")
-    if alive is not None:
-        got = f"`alive: {str(alive).lower()}`"
-    return f"{when} the same request got {got}"
