@@ -17,6 +17,7 @@ _HEAD = """\
 {url}
 revision = "2026-07-pr62"
 request_timeout = 10.0               # seconds
+# headers = {{ X-Api-Version = "2" }}  # sent with every request, and no secret
 
 [features]                           # what is not said is found out
 # status = true                      # true: a missing /tool_call_status fails; false: not applicable

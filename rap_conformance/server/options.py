@@ -4,6 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from rap_conformance.engine.inputs import ConfigError
+from rap_conformance.network.patience import Patience
+from rap_conformance.network.receiver import Receiver
+from rap_conformance.network.redaction import Redactor
+
 INVOKE = ("none", "read-only", "configured", "any")
 
 
@@ -18,3 +23,14 @@ class ServerOptions:
     callback_bind: tuple[str, int] = ("127.0.0.1", 0)
     callback_url: str | None = None
     embedded: bool = False
+
+    def receiver(self, patience: Patience, redactor: Redactor) -> Receiver:
+        """What takes callbacks there. Raises ConfigError if the address cannot be listened on."""
+        host, port = self.callback_bind
+        try:
+            return Receiver(patience, redactor, host, port, self.callback_url)
+        except OSError as error:
+            raise ConfigError(
+                f"--callback-bind: cannot listen on {host}:{port} ({error.strerror or error}); "
+                "give a free port of this machine, or 0 to have one chosen"
+            ) from None

@@ -6,30 +6,28 @@ import contextlib
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
-from functools import partial
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 from rap_conformance.engine.evidence import Exchange, Failure, Verdict
-from rap_conformance.engine.inputs import ConfigError
+from rap_conformance.engine.once import Once
 from rap_conformance.engine.options import Options
 from rap_conformance.engine.run import Target
-from rap_conformance.engine.scenario import Halted, PeerDied, Trouble, Untested
+from rap_conformance.engine.scenario import PeerDied, Trouble, Untested
 from rap_conformance.engine.session import Account, Lack
 from rap_conformance.network.credentials import Credentials
 from rap_conformance.network.patience import Patience
 from rap_conformance.network.probe import Probe
-from rap_conformance.network.receiver import Receiver
 from rap_conformance.network.redaction import Redactor
 from rap_conformance.network.supervisor import CommandFailed, Supervisor, run_command
-from rap_conformance.protocol.messages import JSON, closure, encode, fresh, query
+from rap_conformance.protocol.messages import JSON, encode, fresh, query
 from rap_conformance.protocol.presence import Presence, State
 from rap_conformance.server.call import Call
 from rap_conformance.server.config import Config, ScenarioConfig, redacted
-from rap_conformance.server.endpoints import Inquiry
 from rap_conformance.server.facts import Facts
 from rap_conformance.server.history import History
 from rap_conformance.server.identity import credentials_of, secrets_of, sources_of
 from rap_conformance.server.needs import Needs
+from rap_conformance.server.notices import Notices
 from rap_conformance.server.options import ServerOptions
 from rap_conformance.server.recovery import RECOVERY, Recovery
 from rap_conformance.server.tempo import Tempo
@@ -65,9 +63,7 @@ class ServerSession:
         self.life: list[Exchange] = []
         self.restarts: list[float] = []
         """When the server was killed, in seconds since the run began."""
-        self._made: dict[str, Any] = {}
-        self._once_lock = threading.Lock()
-        self._once_locks: dict[str, threading.RLock] = {}
+        self._once = Once()
         self._closing = threading.Lock()
         self._closed = False
         self._began_beside: float | None = None
@@ -75,7 +71,7 @@ class ServerSession:
         self.pool = ThreadPoolExecutor(max_workers=_SIDES, thread_name_prefix="scenario")
         for text in config.secrets():
             self.redactor.learn(text)
-        self.receiver = _receiver(self.patience, self.redactor, options)
+        self.receiver = options.receiver(self.patience, self.redactor)
         if config.server.command:
             self.supervisor = Supervisor(self.patience, self.redactor, config.server.command)
             address = f"{config.server.scheme}://127.0.0.1:{self.supervisor.port}"
@@ -99,6 +95,7 @@ class ServerSession:
         self.other = credentials_of(auth.other) if auth.other else Credentials()
         for secret, name in (*secrets_of(self.probe.credentials), *secrets_of(self.other)):
             self.redactor.own(secret, name)
+        self.notices = Notices(self.probe, self.facts, self._once)
         self.tools = Tools(self.facts, config, options.invoke, common.seed)
         self.needs = Needs(
             self.facts,
@@ -281,12 +278,7 @@ class ServerSession:
 
     def once(self, key: str, make: Callable[[], T]) -> T:
         """The value of `make()`, computed once a run; an exception counts as not computed."""
-        with self._once_lock:
-            lock = self._once_locks.setdefault(key, threading.RLock())
-        with lock:
-            if key not in self._made:
-                self._made[key] = make()
-            return cast(T, self._made[key])
+        return self._once.get(key, make)
 
     def tool(self, kind: str) -> ScenarioConfig:
         """What to invoke for a call of a kind. Raises Untested (it says what to configure), NotApplicable."""
@@ -305,58 +297,18 @@ class ServerSession:
     # --- optional endpoints and cleaning up ----------------------------------
 
     def exists(self, path: str) -> Presence:
-        """Whether an optional endpoint such as "close_thread" is there, asked once a run, harmlessly."""
+        """Whether an optional endpoint such as "close_thread" is there."""
+        return self.notices.exists(path)
 
-        def look() -> Presence:
-            thread, call = "rapc-thread-nobody", "rapc-call-nobody"
-            body = closure(thread) if path == "close_thread" else query(call, thread)
-            inquiry = Inquiry(
-                lambda method, url, data, headers: self.probe.send(method, url, data, headers=headers),
-                self.facts.base,
-                f"/{path}",
-            )
-            inquiry.ask("POST", encode(body), thread, call)
-            inquiry.ask("GET")
-            return inquiry.shown()
-
-        return self.once(f"exists {path}", look)
-
-    def notify(
-        self, path: str, body: dict[str, Any], credentials: Credentials | None = None
-    ) -> Exchange | None:
+    def notify(self, path: str, body: dict[str, Any], who: Credentials | None = None) -> Exchange | None:
         """Send a notification if the server has the endpoint; None if it has not."""
-        if self.exists(path).state is not State.PRESENT:
-            return None
-        return self.probe.send(
-            "POST",
-            f"{self.facts.base}/{path}",
-            encode(body),
-            headers=JSON,
-            credentials=credentials,
-            within=10.0,
-        )
+        return self.notices.notify(path, body, who)
 
     def clean_up(self) -> None:
-        """Cancel every call that may still run and close every thread of ours; never raises."""
+        """Cancel every call that may still run and close every thread of ours."""
         self.probe.patience = Patience(_CLEANING)
-        if self.dead or not self.calls or not self.answers():
-            return
-        threads: dict[str, Credentials | None] = {}
-        ends: list[Callable[[], object]] = []
-        for call in self.calls:
-            who = self.other if call.other else None
-            threads.setdefault(call.thread, who)
-            over = call.final if call.kind in {"subscription", "final"} else call.result
-            if not over and not call.cancelled:
-                ends.append(partial(self._end, "cancel_tool_call", query(call.id, call.thread), who))
-        ends += [partial(self._end, "close_thread", closure(thread), who) for thread, who in threads.items()]
-        self.tempo.at_once(ends)
-
-    def _end(self, path: str, body: dict[str, Any], who: Credentials | None) -> None:
-        """Send a notification as long as there is time for it; never raises."""
-        if not self.probe.patience.time_is_up:
-            with contextlib.suppress(Trouble, Halted):
-                self.notify(path, body, who)
+        if not self.dead and self.calls and self.answers():
+            self.tempo.at_once(self.notices.ends_of(self.calls, self.other))
 
     def close(self) -> None:
         """Leave the server as it was found and stop what was started; safe to call twice."""
@@ -371,14 +323,3 @@ class ServerSession:
         self.receiver.stop()
         if self.supervisor is not None:
             self.supervisor.close()
-
-
-def _receiver(patience: Patience, redactor: Redactor, options: ServerOptions) -> Receiver:
-    host, port = options.callback_bind
-    try:
-        return Receiver(patience, redactor, host, port, options.callback_url)
-    except OSError as error:
-        raise ConfigError(
-            f"--callback-bind: cannot listen on {host}:{port} ({error.strerror or error}); "
-            "give a free port of this machine, or 0 to have one chosen"
-        ) from None
