@@ -2,6 +2,8 @@
 
 `check` runs the suite's own scenarios under pytest with the suite's own
 settings: no configuration, plugin or option of the folder it is called from.
+
+Long because each command is one function whose parameters are its options, and they are read side by side.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Drives one run inside pytest, for whatever role: collects scenarios, runs them in order, writes reports."""
+"""Drives one run inside pytest, for whatever role: collects scenarios, runs them in order, writes reports.
+
+Long because pytest calls the methods of one plugin, and a run's course is read in their order.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The configuration: what is read, and that everything else is refused in one line that names the key."""
+"""The configuration: what is read, and that everything else is refused in one line that names the key.
+
+Long because one table of everything that is refused.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The engine by itself: it certifies a protocol that is not RAP, and confirms what was merely missed."""
+"""The engine by itself: it certifies a protocol that is not RAP, and confirms what was merely missed.
+
+Long because the rules of records and runners are read together.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The plain server: correct in its own odd way. Whether the suite thinks so too: test_references.py."""
+"""The plain server: correct in its own odd way. Whether the suite thinks so too: test_references.py.
+
+Long because one server, every message.
+"""
 
 from __future__ import annotations
 

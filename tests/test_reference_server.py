@@ -1,4 +1,7 @@
-"""The reference server keeps the protocol: real HTTP, a real receiver, deadlines instead of sleeps."""
+"""The reference server keeps the protocol: real HTTP, a real receiver, deadlines instead of sleeps.
+
+Long because one server, every message.
+"""
 
 from __future__ import annotations
 

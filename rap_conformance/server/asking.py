@@ -55,6 +55,7 @@ def witnessed(
     *,
     least: int | None = None,
     until: Callable[[Call], object] | None = None,
+    timed: bool = False,
     **how: Any,
 ) -> list[Witnessed]:
     """Ask while a call of ours is certainly live; gives each answer with the delivery that shows that it was.
@@ -62,6 +63,7 @@ def witnessed(
     What was not asked while the call was certainly live is dropped and asked again in a new call. Questions
     are taken one by one: a generator may pace them. `how` is what each call is made with; `until` says
     when to ask no more in one call (by default: it has ended); `least` answers are enough (by default: all).
+    Where answers are late several are asked at once, but not if their times are compared (`timed`).
     Raises Untested if no such call can be made, or each ended too soon.
     """
     waiting = iter(questions)
@@ -69,7 +71,7 @@ def witnessed(
     for _ in range(MOST_CALLS):
         call = peer.invoke(kind, **how)
         _begin(peer, call)
-        asked, exhausted = _ask(peer, call, waiting, until or ended)
+        asked, exhausted = _ask(peer, call, waiting, until or ended, 1 if timed else peer.session.tempo.sides)
         _prove(peer, call, [exchange for _, exchange in asked], least)
         late, before = [], len(proven)
         for question, exchange in asked:
@@ -194,17 +196,16 @@ def _begin(peer: Peer, call: Call) -> None:
 
 
 def _ask(
-    peer: Peer, call: Call, waiting: Iterator[Question], over: Callable[[Call], object]
+    peer: Peer, call: Call, waiting: Iterator[Question], over: Callable[[Call], object], sides: int
 ) -> tuple[list[tuple[Question, Exchange]], bool]:
-    """Ask until that is over, several at once where answers are late; gives what was asked, and whether
-    no question is left."""
+    """Ask until that is over, so many at once; gives what was asked, and whether no question is left."""
     asked: list[tuple[Question, Exchange]] = []
-    tempo, events = peer.session.tempo, -1
-    while some := list(islice(waiting, tempo.sides)):
+    events = -1
+    while some := list(islice(waiting, sides)):
         if _subscribing(call) and len(call.events) > events:
             events = len(call.events)
             peer.session.fire()
-        answers = tempo.at_once([partial(ask, call) for _, ask in some])
+        answers = peer.session.tempo.at_once([partial(ask, call) for _, ask in some])
         asked += zip(some, answers, strict=True)
         if over(call):
             return asked, False

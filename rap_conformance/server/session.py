@@ -1,4 +1,7 @@
-"""One run's shared state: the live ends, what the preflight found, the calls we made, how we clean up."""
+"""One run's shared state: the live ends, what the preflight found, the calls we made, how we clean up.
+
+Long because it is what scenarios share; what can be told apart stands in facts, history, tools and needs.
+"""
 
 from __future__ import annotations
 
