@@ -86,15 +86,18 @@ def near_misses(call_id: str) -> list[Variant]:
     return [(title, variant) for title, variant in variants if variant != call_id]
 
 
+def _another(character: str) -> str:
+    """A character that is not this one."""
+    return "0" if character != "0" else "1"
+
+
 def cut_misses(call_id: str) -> Iterator[Variant]:
     """Ids that a look-up takes for a long live one if it cuts either after so many characters."""
-    yield "with its last character changed", call_id[:-1] + ("0" if call_id[-1] != "0" else "1")
+    yield "with its last character changed", call_id[:-1] + _another(call_id[-1])
     for width in WIDTHS:
         if width < len(call_id):
-            yield (
-                f"that differs only after {width} characters",
-                call_id[:width] + token(len(call_id) - width),
-            )
+            end = _another(call_id[width]) + token(len(call_id) - width - 1)
+            yield f"that differs only after {width} characters", call_id[:width] + end
             yield f"cut to {width} characters", call_id[:width]
 
 
