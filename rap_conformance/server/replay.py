@@ -158,7 +158,10 @@ class Replayer:
         return self._with_steps(finding, calls, f"{reason}; {instead(other, 'asked again, alone,')}")
 
     def _with_pair(self, finding: Finding, first: Exchange) -> Finding | None:
-        """The finding with the request before it, if that is shown beside it; None if not."""
+        """The finding with the request before it, if it is about two on one connection; None if not."""
+        recipe = self.probe.known(first)
+        if recipe is None or not recipe.by_hand:
+            return None
         before = [each for each in finding.exchanges if [each.number] == self.probe.before(first, 1)]
         depends = "the request before it on the same connection"
         return (

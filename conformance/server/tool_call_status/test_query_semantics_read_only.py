@@ -31,6 +31,8 @@ UNKNOWN_MOST = 30
 
 OFTEN = "being asked about, often, while it is live"
 """On what each change depends."""
+TIMES = 50
+"""Questions that should bring it about again."""
 
 ROUNDS, MORE_TWINS = 3, 4
 """How often a call has to fare otherwise than its twins, and how many there are from the second time on: work
@@ -103,6 +105,7 @@ def pending_unchanged(peer: Peer) -> None:
         asked.results[0].exchange,
         case="asking about a pending call alters its result",
         depends=OFTEN,
+        crowd=TIMES,
     )
     still_known(peer, asked, first.twins, first.denied)
     ended_alike(peer, asked, first.twins[0])
@@ -125,6 +128,7 @@ def odd_duration(rounds: list[Round]) -> Violation | None:
             latest.last,
             case="asking about a pending call loses its result",
             depends=OFTEN,
+            crowd=TIMES,
             absence=True,
         )
     assert asked.result is not None
@@ -139,6 +143,7 @@ def odd_duration(rounds: list[Round]) -> Violation | None:
         asked.result.exchange,
         case=f"asking about a pending call {what} it",
         depends=OFTEN,
+        crowd=TIMES,
     )
 
 
@@ -154,6 +159,7 @@ def still_known(peer: Peer, asked: Call, twins: list[Call], denied: list[tuple[E
                 beside,
                 case="asking about a call makes it unknown",
                 depends=OFTEN,
+                crowd=TIMES,
             )
     peer.judged()
 
@@ -177,6 +183,7 @@ def ended_alike(peer: Peer, asked: Call, twin: Call) -> None:
         peer.ask_about(twin),
         case="asking about a call keeps it alive beyond its end",
         depends=OFTEN,
+        crowd=TIMES,
         absence=True,
     )
 
@@ -201,6 +208,7 @@ def subscriptions_unchanged(peer: Peer, seen: Subscriptions) -> None:
         seen.last,
         case="asking about a subscription ends or starves it",
         depends=OFTEN,
+        crowd=TIMES,
         absence=not ended,
     )
     peer.expect(
@@ -210,6 +218,7 @@ def subscriptions_unchanged(peer: Peer, seen: Subscriptions) -> None:
         seen.last,
         case="asking about a subscription repeats its events",
         depends=OFTEN,
+        crowd=TIMES,
     )
     case = "asking about a subscription brings events after its end"
     twins.pairs(peer, "TCS009").append(Pair(seen.asked, seen.twin, seen.last, case, seen.cancelled))
