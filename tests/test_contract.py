@@ -403,33 +403,6 @@ def test_coverage_cases_name_one_departure_each() -> None:
             assert all(v.startswith("rapc-") for v in value.values() if isinstance(v, str))
 
 
-@pytest.mark.parametrize(
-    ("body", "content_type", "fields"),
-    [
-        (b'{"thread_id": 7}', "application/json", True),
-        (b" {} ", "application/json; charset=UTF-8", True),
-        (b'{"a": 1, "a": 2}', "Application/JSON", True),
-        (b'{"a": ' + b"[" * 20_000 + b"]" * 20_000 + b"}", "application/json", True),
-        (b'{"a": ' + b"9" * 20_000 + b"}", "application/json", True),
-        (b'{"a": "\\ud800"}', "application/json", True),
-        (b"[" * 20_000, "application/json", False),
-        (b"[{}]", "application/json", False),
-        (b"null", "application/json", False),
-        (b"", "application/json", False),
-        (b'{"a": NaN}', "application/json", False),
-        (b'{"a": "\xff"}', "application/json", False),
-        (b"\xef\xbb\xbf{}", "application/json", False),
-        (b"{}", "application/json; charset=utf-16", False),
-        (b"{}", "text/plain", False),
-        (b"{}", None, False),
-    ],
-)
-def test_only_a_json_object_declared_as_such_has_fields(
-    body: bytes, content_type: str | None, fields: bool
-) -> None:
-    assert c.names_fields(c.Malformed("x", body, content_type)) is fields
-
-
 def test_a_list_that_the_caller_changes_is_not_what_the_next_one_gets() -> None:
     c.ordinary_queries(10, 3)[0]["thread_id"] = "spoilt"
     assert c.ordinary_queries(10, 3)[0]["thread_id"] != "spoilt"

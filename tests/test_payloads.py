@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from rap_conformance import contract
-from rap_conformance.contract.malformed import could_invoke, is_valid_request
+from rap_conformance.contract.malformed import could_invoke, is_valid_request, names_fields
 from rap_conformance.places import place
 from rap_conformance.protocol.payloads import (
     HostileId,
@@ -190,3 +190,30 @@ def test_a_damaged_body_is_named(tmp_path: Path, entry: str) -> None:
     (tmp_path / "bodies.json").write_text(f"[{entry}]")
     with pytest.raises(PayloadError, match=r"bodies\.json: a"):
         load_malformed(tmp_path / "bodies.json")
+
+
+@pytest.mark.parametrize(
+    ("body", "content_type", "fields"),
+    [
+        (b'{"thread_id": 7}', "application/json", True),
+        (b" {} ", "application/json; charset=UTF-8", True),
+        (b'{"a": 1, "a": 2}', "Application/JSON", True),
+        (b'{"a": ' + b"[" * 20_000 + b"]" * 20_000 + b"}", "application/json", True),
+        (b'{"a": ' + b"9" * 20_000 + b"}", "application/json", True),
+        (b'{"a": "\\ud800"}', "application/json", True),
+        (b"[" * 20_000, "application/json", False),
+        (b"[{}]", "application/json", False),
+        (b"null", "application/json", False),
+        (b"", "application/json", False),
+        (b'{"a": NaN}', "application/json", False),
+        (b'{"a": "\xff"}', "application/json", False),
+        (b"\xef\xbb\xbf{}", "application/json", False),
+        (b"{}", "application/json; charset=utf-16", False),
+        (b"{}", "text/plain", False),
+        (b"{}", None, False),
+    ],
+)
+def test_only_a_json_object_declared_as_such_has_fields(
+    body: bytes, content_type: str | None, fields: bool
+) -> None:
+    assert names_fields(Malformed("x", body, content_type)) is fields

@@ -47,6 +47,7 @@ class Spoken:
 def speak(probe: Probe, url: str, bodies: Sequence[bytes], headers: Headers, manner: Manner) -> list[Spoken]:
     """POSTs of ours in another manner, one after the other on one connection as long as it is kept.
 
+    None follows one that is left without an answer.
     Where one is refused for the pace, all are made again, more slowly each time. Raises NoAnswer.
     """
     made: list[Spoken] = []
@@ -129,6 +130,8 @@ def _spoken(
         for body in bodies:
             exchange, heard = _said(probe, url, line, Asked(body), headers, manner)
             made.append(Spoken(exchange, heard.version, heard.fresh))
+            if exchange.failure is not None:
+                break
     return made
 
 

@@ -7,7 +7,9 @@ Specification: "Tool Call Status Check", section "Request"; HTTP is RFC 9110 and
 
 from __future__ import annotations
 
-from rap_conformance.engine.evidence import Exchange
+from dataclasses import replace
+
+from rap_conformance.engine.evidence import Exchange, Failure
 from rap_conformance.engine.requirement import Level
 from rap_conformance.engine.scenario import Untested, Violation
 from rap_conformance.network.line import Manner, byte_by_byte, split
@@ -30,13 +32,36 @@ MANNERS: tuple[tuple[str, Manner], ...] = (
     ("a body split over packets", Manner(packets=split, pause=0.03)),
     ("one byte at a time", Manner(packets=byte_by_byte, pause=0.001)),
 )
+MOST_SILENT = 2
+"""Manners that are left without an answer before no more are tried: each costs a whole time-out."""
 SLOW_PIECES = Manner(chunk=20, packets=lambda head, body: pieces(head, body, 25), pause=0.05)
-"""A body in chunks that come one after the other, as from somebody who types."""
 
 
 def pieces(head: bytes, body: bytes, size: int) -> list[bytes]:
     """The head, then the body, so many bytes at a time."""
     return [head, *(body[at : at + size] for at in range(0, len(body), size))]
+
+
+def takes_chunks(peer: Peer) -> bool:
+    """Whether the server answers in HTTP/1.1: chunks are for those who are known to understand it.
+
+    RFC 9112, 6.1.
+    """
+
+    def look() -> bool:
+        (plain,) = said(peer, [encode(query(fresh(), fresh("thread")))], PLAIN)
+        return plain.version != "1.0"
+
+    taken = peer.session.once("takes chunks", look)
+    if not taken:
+        peer.note("no chunked body was sent: the server answers in HTTP/1.0")
+    return taken
+
+
+def in_slow_pieces(peer: Peer, body: bytes) -> Exchange:
+    """A body that comes bit by bit, as from somebody who types; in chunks where those are understood."""
+    manner = SLOW_PIECES if takes_chunks(peer) else replace(SLOW_PIECES, chunk=0)
+    return said(peer, [body], manner)[0].exchange
 
 
 def said(peer: Peer, bodies: list[bytes], manner: Manner) -> list[Spoken]:
@@ -53,18 +78,20 @@ def judge_manners(peer: Peer, check: Check) -> None:
     """Judge ordinary queries in each manner, about unknown ids and a live call, by what `check` finds."""
     if check(peer.ask(fresh(), fresh("thread"))) is not None:
         raise Untested("an ordinary query is answered wrongly, in whatever manner it is said")
-    manners = [*MANNERS]
-    for title, manner in MANNERS:
-        if (title, manner) not in manners:
+    manners = [*MANNERS] if takes_chunks(peer) else [each for each in MANNERS if each[0] != CHUNKED]
+    silent = 0
+    for title, manner in manners:
+        if silent >= MOST_SILENT:
+            peer.note(f"not said, for the time that it takes to be left without an answer: {title}")
             continue
-        first, second = said(peer, [encode(query(fresh(), fresh("thread"))) for _ in range(2)], manner)
+        first, *second = said(peer, [encode(query(fresh(), fresh("thread"))) for _ in range(2)], manner)
         judge(peer, title, first.exchange, check)
-        if not second.fresh:
-            judge(peer, f"{title}, on a kept connection", second.exchange, check)
-        if manner is PLAIN and first.version == "1.0":
-            # RFC 9112, 6.1: chunks are for servers that are known to understand HTTP/1.1.
-            manners = [each for each in manners if each[0] != CHUNKED]
-            peer.note("a chunked body was not sent: the server answers in HTTP/1.0")
+        silent += first.exchange.failure is Failure.TIMEOUT
+        for kept in second:
+            if not kept.fresh:
+                judge(peer, f"{title}, on a kept connection", kept.exchange, check)
+    if silent >= MOST_SILENT:
+        return
     with peer.part("a live call"):
         judge_live(peer, [each for each in manners if not is_found(peer, each[0])], check)
 
@@ -102,7 +129,7 @@ def judge(peer: Peer, case: str, exchange: Exchange, check: Check) -> bool:
     if found is None:
         peer.judged()
         return True
-    # RFC 9112, 6.3 lets a server ask for a length; a runtime reads even that as a lost call (note N40).
+    # RFC 9112, 6.3 lets a server ask for a length; a runtime reads even that as a lost call (note N45).
     level = Level.SHOULD if exchange.status == 411 else None
     peer.report(Violation(found[0], found[1], exchange, case=case, level=level))
     return False

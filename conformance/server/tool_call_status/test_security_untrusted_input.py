@@ -22,7 +22,7 @@ from rap_conformance.server.asking import ITSELF, Question, itself, while_live
 from rap_conformance.server.call import Call
 from rap_conformance.server.controls import need_alive, need_answer
 from rap_conformance.server.corpus import smallest_of
-from rap_conformance.server.manners import SLOW_PIECES, said
+from rap_conformance.server.manners import in_slow_pieces
 from rap_conformance.server.peer import Peer
 
 BIG = 64 * 1024
@@ -52,9 +52,9 @@ def test_malformed_rejected(peer: Peer) -> None:
     with peer.part("another type in place of a live call's id"):
         judge_mistyped(peer)
     with peer.part("a body in slow pieces"):
-        (slow,) = said(peer, [encode(query(fresh(), fresh("thread")))], SLOW_PIECES)
-        peer.survived(slow.exchange)
-        peer.expect_rejected(slow.exchange, "a body in slow pieces")
+        slow = in_slow_pieces(peer, encode(query(fresh(), fresh("thread"))))
+        peer.survived(slow)
+        peer.expect_rejected(slow, "a body in slow pieces")
         peer.judged()
     with peer.part("a body that never ends"):
         probe, url = peer.session.probe, peer.session.facts.status_url
