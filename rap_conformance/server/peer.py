@@ -51,6 +51,10 @@ class Peer(Recorder):
         """The finding, asked again: on what it depends, if it does not show by its one request."""
         return self.session.once("replayer", lambda: Replayer(self.session)).replayed(finding)
 
+    def apart(self) -> Peer:
+        """A peer of the same scenario with a record of its own, for what runs beside; `join` its record."""
+        return type(self)(self.session, Record(self.record.requirement, self.record.hear), self.attempt)
+
     # --- plain requests ------------------------------------------------------
 
     def send(self, method: str, url: str, body: bytes | Iterable[bytes] = b"", **how: Any) -> Exchange:
