@@ -27,6 +27,8 @@ Check = Callable[[Exchange], tuple[str, str] | None]
 GENERATED = "an ordinary unknown id, generated"
 LIVE = "a live call"
 SHRINK_SECONDS, SHRINK_REQUESTS = 5.0, 200
+UNHURRIED = 4.0
+"""Seconds over which ordinary queries are spread: others ask at the same time, and all share one limit."""
 MOST_SILENT = 3
 """Ordinary queries without an answer after which no more are made: each costs a whole time-out."""
 
@@ -66,6 +68,8 @@ def _ordinary(peer: Peer) -> Asked:
         asked.left_out -= len(some)
         if sum(exchange.failure is Failure.TIMEOUT for _, exchange in asked.answers) >= MOST_SILENT:
             break
+        if not tempo.late:
+            peer.patience.pace(UNHURRIED / len(queries))
     if not options.gentle:
         peer.session.pool.submit(_prepare, peer.session.examples, options.seed)
     return asked

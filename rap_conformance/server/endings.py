@@ -16,8 +16,8 @@ from rap_conformance.server.beside import at_once
 from rap_conformance.server.call import Call
 from rap_conformance.server.peer import Peer
 
-WATCH = 6.0
-"""Seconds for which a call is looked at after the first "not alive"."""
+WATCH, LONGER = 4.0, 7.0
+"""Seconds for which a call is looked at after the first "not alive"; for how many one of many is."""
 MUCH_LATER = 9.0
 """Seconds after the end at which a call is looked at once more, at the earliest."""
 HASTE, PACE, HASTY = 0.2, 0.5, 2.0

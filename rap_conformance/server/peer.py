@@ -51,6 +51,10 @@ class Peer(Recorder):
         """The finding, asked again: on what it depends, if it does not show by its one request."""
         return self.session.once("replayer", lambda: Replayer(self.session)).replayed(finding)
 
+    def apart(self) -> Peer:
+        """A peer of the same scenario with a record of its own, for what runs beside; `join` its record."""
+        return type(self)(self.session, Record(self.record.requirement, self.record.hear), self.attempt)
+
     # --- plain requests ------------------------------------------------------
 
     def send(self, method: str, url: str, body: bytes | Iterable[bytes] = b"", **how: Any) -> Exchange:
@@ -199,10 +203,24 @@ class Peer(Recorder):
     def need_result(self, call: Call, within: float | None = None) -> Delivery:
         """Wait for the call's result. Raises Untested if none comes in time."""
         limit = within or self.session.tools.patience(call.kind, call.seconds, self.grace)
-        if not call.mailbox.until(lambda _: call.result, limit):
+        if (result := self.result_of(call, limit)) is None:
             self.session.tools.brought_nothing(call.kind)
             raise Untested(f"no result arrived for a {call.kind} call ({call.operation}) within {limit:g} s")
-        assert call.result is not None
+        return result
+
+    def result_of(self, call: Call, within: float) -> Delivery | None:
+        """Wait for the call's result; None if none comes in time.
+
+        As long as results come of calls of its kind that were made before it, there may be a queue, and each
+        gives it as much time anew.
+        """
+        start, left = self.patience.now(), within
+        while not call.mailbox.until(lambda _: call.result, left):
+            before = [c for c in list(self.session.calls) if c.kind == call.kind and c.sent < call.sent]
+            latest = max([start, *(c.results[0].arrived for c in before if c.results)])
+            left = latest + within - self.patience.now()
+            if left <= 0.0:
+                return None
         return call.result
 
     def cancel(self, call: Call) -> Exchange | None:

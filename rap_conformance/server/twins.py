@@ -19,7 +19,7 @@ from rap_conformance.server.peer import Peer
 LATE = 8.0
 """Seconds after a question in which what it causes may come."""
 
-SIDES, PACE, MOST, RARELY = 3, 0.03, 100, 0.5
+SIDES, PACE, MOST, RARELY = 3, 0.05, 60, 0.5
 """From how many sides a call is asked about; seconds between a side's questions, for how many questions in
 all, and the seconds after those."""
 

@@ -29,7 +29,10 @@ LEAST = 5
 AT_ONCE = 3
 """Calls that are asked about right after their acknowledgement."""
 
-WATCH, PACE = 6.0, 0.15
+OFTEN = 0.1
+"""Seconds between two questions about a pending call."""
+
+WATCH, PACE = 5.5, 0.15
 """Seconds for which a subscription is asked about at least, and between two questions about it."""
 
 
@@ -46,7 +49,7 @@ def test_pending_alive(peer: Peer) -> None:
 
     def questions() -> Iterator[Question]:
         peer.invoke("pending", thread=thread)
-        yield from again_and_again(peer, limit)
+        yield from again_and_again(peer, limit, OFTEN)
 
     answers = witnessed(peer, questions(), least=LEAST, thread=thread)
     judge_live(peer, answers, "a pending call", "`alive: true` until the result", "before the result arrived")

@@ -24,7 +24,7 @@ from rap_conformance.server.lives import AFTERWARDS, share
 from rap_conformance.server.peer import Peer
 from rap_conformance.server.twins import Pair
 
-LOOK = 8.0
+LOOK = 6.0
 """Seconds for which a call is looked at whose result is refused each time."""
 GROWTH = 2.5
 """By how much a pause may exceed the one before: whoever is silent for longer may have given up."""

@@ -11,7 +11,7 @@ from rap_conformance.server import states
 from rap_conformance.server.asking import need_events, until_alive
 from rap_conformance.server.beside import at_once
 from rap_conformance.server.controls import need_alive, need_answer
-from rap_conformance.server.endings import End, Watched, ended, expect_gone, much_later, watch
+from rap_conformance.server.endings import LONGER, End, Watched, ended, expect_gone, much_later, watch
 from rap_conformance.server.lives import share
 from rap_conformance.server.peer import Peer
 
@@ -28,7 +28,7 @@ def test_finished_not_alive(peer: Peer) -> None:
     """Not alive once the result was delivered and acknowledged, and not alive again."""
 
     def quick() -> Watched:
-        return watch(peer, ended(peer, states.ended(peer), "a quick call that ended"))
+        return watch(peer, ended(peer, states.ended(peer), "a quick call that ended"), LONGER)
 
     def failed() -> Watched:
         return watch(peer, ended(peer, states.failed(peer), "a call that failed"))

@@ -10,6 +10,7 @@ from rap_conformance.engine.evidence import Exchange
 from rap_conformance.engine.requirement import Level
 from rap_conformance.engine.scenario import Untested, scenario
 from rap_conformance.protocol.reading import DuplicateKey, lenient_json, strict_json, unasked_encoding
+from rap_conformance.server.beside import beside
 from rap_conformance.server.corpus import Check, judge_answers, ordinary
 from rap_conformance.server.manners import judge_manners
 from rap_conformance.server.peer import Peer
@@ -55,9 +56,14 @@ def test_ok_json(peer: Peer) -> None:
             return "a JSON body", f"{exchange.response_body[:80]!r}"
         return None
 
-    judge_form(peer, check, whole=False)
-    with peer.part("HTTP as clients speak it"):
-        judge_manners(peer, check)
+    def manners() -> Peer:
+        apart = peer.apart()
+        with apart.part("HTTP as clients speak it"):
+            judge_manners(apart, check)
+        return apart
+
+    apart, _ = beside(manners, lambda: judge_form(peer, check, whole=False))
+    peer.record.join(apart.record)
 
 
 @scenario("TCS002", control=WHOLE, overlap=True)

@@ -188,8 +188,7 @@ def test_own_calls_only(peer: Peer) -> None:
     known = means_alive(until_alive(peer, call))
     asked = peer.ask_about(call, credentials=other)
     cancelled = peer.session.notify("cancel_tool_call", query(call.id, call.thread), other)
-    lasts = peer.session.tool("pending").seconds or 0.0
-    ended = call.mailbox.until(lambda _: call.result, lasts * 2 + peer.race)
+    ended = peer.result_of(call, call.seconds * 2 + peer.race)
     peer.controlled(
         known, "the call, asked about by its own identity, is never alive, which TCS005 and TCS007 are about"
     )
