@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from rap_conformance.engine.evidence import Exchange
+from rap_conformance.network.answers import slowed_down
 from rap_conformance.network.credentials import NOBODY
 from rap_conformance.network.spoken import Asked, converse
 from rap_conformance.protocol.messages import encode, fresh, query
@@ -59,8 +60,11 @@ def conversations(peer: Peer, pairs: Iterable[Pair]) -> Iterator[tuple[Pair, lis
 
 
 def spoilt(peer: Peer, exchanges: list[Exchange]) -> bool:
-    """Whether a request was rejected for its credentials and the one after it got no ordinary answer."""
-    if len(exchanges) < 2 or exchanges[0].status not in {401, 403}:
+    """Whether a request was rejected for its credentials and the one after it got no ordinary answer.
+
+    To be told to slow down is no answer at all.
+    """
+    if len(exchanges) < 2 or exchanges[0].status not in {401, 403} or slowed_down(exchanges[1]):
         return False
     return exchanges[1].status != peer.session.facts.status_plainly
 
