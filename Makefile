@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV ?= .venv
 ARGS ?=
 BIN = $(VENV)/bin
-JOBS ?= 4
+JOBS ?= 7
 STAMP = $(VENV)/.installed
 PIP = $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
