@@ -22,8 +22,8 @@ from rap_conformance import __version__
 from rap_conformance.engine.inputs import ConfigError
 from rap_conformance.engine.requirement import Level, Requirement
 from rap_conformance.engine.verdict import EXIT_BAD_INPUT, EXIT_NOBODY
+from rap_conformance.options import OPTIONS, Option
 from rap_conformance.places import place
-from rap_conformance.plugin import OPTIONS, Option
 from rap_conformance.protocol.specification import CATALOGUE_VERSION
 from rap_conformance.protocol.specification import catalogue as requirements
 
@@ -58,7 +58,7 @@ def _root(
 
 
 def _command(role: str, summary: str) -> None:
-    """Enter `check` or `runtime`: the options that plugin.py lists for the role, and nothing of our own."""
+    """Enter `check` or `runtime`: the options that options.py lists for the role, and nothing of our own."""
 
     def run(**given: Any) -> None:
         raise SystemExit(_run(role, given))

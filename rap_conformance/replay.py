@@ -13,7 +13,7 @@ from rap_conformance.engine.inputs import ConfigError
 from rap_conformance.engine.run import Result
 from rap_conformance.engine.safe import terminal_text
 from rap_conformance.engine.verdict import EXIT_BAD_INPUT, EXIT_CRASHED, EXIT_NOBODY
-from rap_conformance.plugin import OPTIONS
+from rap_conformance.options import OPTIONS
 from rap_conformance.protocol.specification import DEFAULT_REVISION, catalogue
 from rap_conformance.reporting import matrix
 from rap_conformance.server.config_file import load_file

@@ -14,7 +14,7 @@ import pytest
 
 from rap_conformance.engine.baseline import load as load_baseline
 from rap_conformance.engine.inputs import ConfigError
-from rap_conformance.engine.options import EXAMPLES, Options
+from rap_conformance.engine.plan import EXAMPLES, Plan
 from rap_conformance.engine.requirement import Requirement, version
 from rap_conformance.engine.role import Role, Settings
 from rap_conformance.engine.run import Given
@@ -36,7 +36,7 @@ class Request:
 
     role: Role
     settings: Settings
-    options: Options
+    options: Plan
 
 
 def role_of(config: pytest.Config) -> Role:
@@ -74,7 +74,7 @@ def read_request(config: pytest.Config) -> Request:
     if given["rap_subject"] is not None:
         parse_subject(given["rap_subject"])
     baseline, gentle = given["rap_baseline"], given["rap_gentle"]
-    options = Options(
+    options = Plan(
         requirements=select(selected, settings.revision, pin_of(given["rap_catalogue"]), role.name),
         revision=settings.revision,
         profile=profile,

@@ -18,7 +18,7 @@ from rap_conformance.engine.controls import Control, Positive
 from rap_conformance.engine.events import Begins, Event, Events, Found, Judged
 from rap_conformance.engine.evidence import Exchange, Failure, Verdict
 from rap_conformance.engine.making import Ending, made
-from rap_conformance.engine.options import Options
+from rap_conformance.engine.plan import Plan
 from rap_conformance.engine.record import MOST_FINDINGS, Record, confirmed
 from rap_conformance.engine.requirement import Level, Stage
 from rap_conformance.engine.run import Result, Run, RunVerdict
@@ -44,7 +44,7 @@ POSITIVE = Positive("an answer has to be there")
 def shouted(folder: Path, peer: tiny.Peer, *, ears: bool = True, **more: object) -> tuple[Run, list[Event]]:
     """One run of the tiny protocol against a peer."""
     found = tiny.catalogue(folder)
-    options = replace(Options(found.at("1", "shouter"), "1"), **more)  # type: ignore[arg-type]
+    options = replace(Plan(found.at("1", "shouter"), "1"), **more)  # type: ignore[arg-type]
     session, heard, events = tiny.Session(peer, ears=ears), list[Event](), Events()
     events.listen(heard.append)
     runner = Runner(session, lambda r, attempt: tiny.Shouter(session, r, attempt), options, events)
@@ -205,7 +205,7 @@ def judged(
     """What a scenario of the tiny protocol comes to."""
     found = tiny.catalogue(tmp_path)
     session = tiny.Session(loud)
-    options = Options(found.at("1", "shouter"), "1")
+    options = Plan(found.at("1", "shouter"), "1")
     runner = Runner(session, lambda r, attempt: tiny.Shouter(session, r, attempt), options)
     mark = Scenario("SHO001", control, parts=parts)
     runner.plan([Job(found.select(["SHO001"])[0], mark, lambda peer: void(function(peer)))])
@@ -281,7 +281,7 @@ def test_a_session_recovers_after_whatever_may_have_provoked_the_peer(tmp_path: 
     found = tiny.catalogue(tmp_path)
     stages = [replace(found.select(["SHO001"])[0], code=f"SHO{n}", stage=s) for n, s in enumerate(Stage)]
     session = Recovering(loud)
-    options = Options(tuple(stages), "1")
+    options = Plan(tuple(stages), "1")
     runner = Runner(session, lambda r, attempt: tiny.Shouter(session, r, attempt), options)
     jobs = [Job(r, Scenario(r.code, POSITIVE), acting(str(r.stage))) for r in reversed(stages)]
     for job in runner.plan(jobs):

@@ -146,11 +146,14 @@ def test_the_engine_knows_no_rap(path: Path) -> None:
     assert all(name.startswith("rap_conformance.engine") for name in own)
 
 
-def test_the_plugin_imports_the_standard_library_and_pytest_only() -> None:
-    body = ast.parse((ROOT / "rap_conformance" / "plugin.py").read_text("utf-8")).body
+@pytest.mark.parametrize(
+    ("module", "foreign"), [("plugin", {"pytest", "rap_conformance.options"}), ("options", set())]
+)
+def test_the_plugin_imports_pytest_and_the_table_of_options_only(module: str, foreign: set[str]) -> None:
+    body = ast.parse((ROOT / "rap_conformance" / f"{module}.py").read_text("utf-8")).body
     names = {alias.name for node in body if isinstance(node, ast.Import) for alias in node.names}
     names |= {node.module or "" for node in body if isinstance(node, ast.ImportFrom)}
-    assert {name.split(".")[0] for name in names} - sys.stdlib_module_names == {"pytest"}
+    assert {name for name in names if name.split(".")[0] not in sys.stdlib_module_names} == foreign
 
 
 # --- the house

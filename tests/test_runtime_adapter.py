@@ -11,7 +11,7 @@ import pytest
 
 from rap_conformance import contract
 from rap_conformance.engine.inputs import ConfigError
-from rap_conformance.engine.options import Options
+from rap_conformance.engine.plan import Plan
 from rap_conformance.engine.scenario import Refused
 from rap_conformance.protocol.specification import DEFAULT_REVISION, catalogue
 from rap_conformance.request import read_document
@@ -99,7 +99,7 @@ ThreadingHTTPServer(("127.0.0.1", port), Adapter).serve_forever()
 )
 def test_a_wrong_adapter_gets_a_plain_sentence(tmp_path: Path, how: str, code: int, says: str) -> None:
     options = RuntimeOptions(wrong(tmp_path, how), timing=Timing(settle=0.5, answer=1.0))
-    session = RuntimeSession(options, Options(RTS, DEFAULT_REVISION))
+    session = RuntimeSession(options, Plan(RTS, DEFAULT_REVISION))
     try:
         with pytest.raises(Refused) as refused:
             begin(session)
@@ -189,7 +189,7 @@ def test_a_bad_configuration_is_refused_in_one_line(text: str, says: str, tmp_pa
 def settings(file: Path, **given: str) -> RuntimeOptions:
     """What a run against a runtime makes of a configuration."""
     all_given = {"rap_adapter_cmd": None, "rap_mutant": None, **given}
-    session = RUNTIME_ROLE.read(all_given, read_document(str(file))).session(Options(RTS, DEFAULT_REVISION))
+    session = RUNTIME_ROLE.read(all_given, read_document(str(file))).session(Plan(RTS, DEFAULT_REVISION))
     assert isinstance(session, RuntimeSession)
     session.close()
     return session.options

@@ -45,7 +45,7 @@ def warm_up(seed: int) -> None:
 
     import rap_conformance.driver
     from rap_conformance.contract import coverage_cases, hostile_queries, malformed_bodies, ordinary_queries
-    from rap_conformance.engine.options import EXAMPLES
+    from rap_conformance.engine.plan import EXAMPLES
 
     _ = pytest_html.plugin, pytest_metadata.plugin, rap_conformance.driver
     count = EXAMPLES["quick"]

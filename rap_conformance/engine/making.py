@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from rap_conformance.engine import baseline
 from rap_conformance.engine.catalogue import Catalogue
 from rap_conformance.engine.evidence import Verdict
-from rap_conformance.engine.options import Options
+from rap_conformance.engine.plan import Plan
 from rap_conformance.engine.run import Given, Result, Run
 from rap_conformance.engine.runner import ENDED, results_of
 from rap_conformance.engine.session import Account
@@ -25,7 +25,7 @@ class Ending:
 
 
 def made(
-    options: Options,
+    options: Plan,
     account: Account,
     judged: Mapping[str, Result],
     ending: Ending,
@@ -84,7 +84,7 @@ def made(
     )
 
 
-def _repeatable(options: Options, account: Account) -> tuple[tuple[str, Given], ...]:
+def _repeatable(options: Plan, account: Account) -> tuple[tuple[str, Given], ...]:
     """What was given, with a command as reports show it: it may hold a secret."""
     command = account.target.command
     return tuple(

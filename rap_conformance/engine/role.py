@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from rap_conformance.engine.options import Options
+from rap_conformance.engine.plan import Plan
 from rap_conformance.engine.record import Record, Recorder
 from rap_conformance.engine.session import Session
 from rap_conformance.engine.toml_file import Document, Keys
@@ -22,7 +22,7 @@ class Settings:
     `gentle` is this target's default, `address` how reports name it before the run.
     """
 
-    session: Callable[[Options], Session]
+    session: Callable[[Plan], Session]
     revision: str
     address: str
     gentle: bool = False

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from rap_conformance.engine.controls import Control
 from rap_conformance.engine.events import Begins, Events, Found, Judged
 from rap_conformance.engine.evidence import Finding, Verdict
-from rap_conformance.engine.options import Options
+from rap_conformance.engine.plan import Plan
 from rap_conformance.engine.record import Record, Recorder, confirmed, our_own
 from rap_conformance.engine.requirement import Requirement, Stage
 from rap_conformance.engine.run import Result
@@ -71,7 +71,7 @@ class Runner:
         self,
         session: Judging,
         peer: Callable[[Record, int], Recorder],
-        options: Options,
+        options: Plan,
         events: Events | None = None,
     ) -> None:
         self.session, self.peer, self.options = session, peer, options

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TypeVar, cast
 
-from rap_conformance.engine.options import Options
+from rap_conformance.engine.plan import Plan
 from rap_conformance.engine.run import Target
 from rap_conformance.engine.scenario import PeerDied
 from rap_conformance.engine.session import Account, Lack
@@ -28,7 +28,7 @@ T = TypeVar("T")
 class RuntimeSession:
     """Everything the scenarios of one run share."""
 
-    def __init__(self, options: RuntimeOptions, common: Options) -> None:
+    def __init__(self, options: RuntimeOptions, common: Plan) -> None:
         self.options, self.common, self.timing = options, common, options.timing
         self.patience = Patience(common.max_time)
         self.redactor = Redactor()

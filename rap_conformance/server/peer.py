@@ -24,11 +24,11 @@ from rap_conformance.network.pace import NoAnswer
 from rap_conformance.network.receiver import Answer, Delivery
 from rap_conformance.protocol.messages import JSON, closure, encode, fresh, invocation, query
 from rap_conformance.protocol.reading import means_alive
+from rap_conformance.server.asked_again import Replayer
 from rap_conformance.server.call import Call
 from rap_conformance.server.config import ScenarioConfig
 from rap_conformance.server.facts import MANIFEST_CAP
 from rap_conformance.server.planting import LENGTH, planted
-from rap_conformance.server.replay import Replayer
 
 if TYPE_CHECKING:
     from rap_conformance.server.session import ServerSession

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 from rap_conformance.engine.evidence import Exchange, Failure, Verdict
 from rap_conformance.engine.once import Once
-from rap_conformance.engine.options import Options
+from rap_conformance.engine.plan import Plan
 from rap_conformance.engine.run import Target
 from rap_conformance.engine.scenario import PeerDied, Trouble, Untested
 from rap_conformance.engine.session import Account, Lack
@@ -50,7 +50,7 @@ _CLEANING = 20.0
 class ServerSession:
     """Everything scenarios share. Raises ConfigError if the receiver's address cannot be bound."""
 
-    def __init__(self, config: Config, options: ServerOptions, common: Options) -> None:
+    def __init__(self, config: Config, options: ServerOptions, common: Plan) -> None:
         self.config, self.options, self.common = config, options, common
         self.patience = Patience(common.max_time)
         self.redactor = Redactor()

@@ -13,7 +13,7 @@ EXAMPLES = {"quick": 20, "standard": 100, "thorough": 1000}
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
+class Plan:
     """What one run is to do. `requirements` are judged, `selected` the codes and globs that were asked for.
 
     `max_time` is seconds; `gentle`: neither floods nor inputs that may kill the peer. `given`: the options
