@@ -8,9 +8,11 @@ Long because each command is one function whose parameters are its options, and 
 
 from __future__ import annotations
 
+import difflib
 import inspect
 import json
 import os
+import re
 import sys
 import textwrap
 from pathlib import Path
@@ -186,9 +188,22 @@ def serve(
             )
         make = known[mutant].server
     try:
-        servers.serve(make(options))
+        sockets = _import("servers.reference.serving").bind(host, port)
+        bound = sockets[0].getsockname()[1]
+        typer.echo(_serving(host, bound, prefix, options.tokens, mutant))
+        servers.serve(make(options), sockets)
     except OSError as error:
         raise BadInput(f"--port: cannot serve on {host}:{port} ({error.strerror or error})") from None
+
+
+def _serving(host: str, port: int, prefix: str, tokens: tuple[str, ...], mutant: str | None) -> str:
+    """What `serve` says first: where it listens, and how to be let in."""
+    where = f"http://{f'[{host}]' if ':' in host else host or '127.0.0.1'}:{port}{prefix}"
+    who = f"the mutant {mutant}" if mutant else "the reference server"
+    if not tokens:
+        return f"{who} listens on {where} and asks for no credentials; Ctrl-C ends it"
+    headers = " or ".join(f"Authorization: Bearer {token}" for token in tokens)
+    return f"{who} listens on {where} and asks for {headers}; Ctrl-C ends it"
 
 
 def import_fixtures() -> Any:
@@ -278,19 +293,36 @@ def compare(
     output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="The page to write.")] = Path(
         "matrix.html"
     ),
+    fail_on_regression: Annotated[
+        bool,
+        typer.Option(
+            "--fail-on-regression",
+            help="Say what changed from first to last; exit 1 if something does not pass any more.",
+        ),
+    ] = False,
 ) -> None:
     """Put many reports on one page: servers by requirements, and what changed between runs of one server."""
     from rap_conformance.reporting import matrix
 
     paths = [path / "report.json" if path.is_dir() else path for path in reports]
+    if fail_on_regression and len(paths) < 2:
+        raise BadInput(f"--fail-on-regression: got {len(paths)} report; two are needed, the older one first")
     try:
-        page = matrix.compare(matrix.read(paths))
+        entries = matrix.read(paths)
+        page = matrix.compare(entries)
         output.write_text(page, "utf-8")
     except matrix.ReportError as error:
         raise BadInput(str(error)) from None
     except OSError as error:
         raise BadInput(f"--output: cannot write {str(output)!a} ({error.strerror or error})") from None
     typer.echo(f"wrote {output}")
+    if fail_on_regression:
+        changes = [*matrix.changes(entries[0], entries[-1])]
+        for change in changes:
+            typer.echo(str(change))
+        if not changes:
+            typer.echo("nothing changed")
+        raise SystemExit(any(change.regression for change in changes))
 
 
 @app.command(name="replay")
@@ -352,10 +384,8 @@ def _as_dict(requirement: Requirement) -> dict[str, Any]:
 
 @app.command()
 def explain(code: Annotated[str, typer.Argument(metavar="CODE")]) -> None:
-    """Say what a requirement asks, why, and how to meet it."""
-    requirement = requirements().get(code.upper())
-    if requirement is None:
-        raise BadInput(f"got {code[:40]!a}; `rap-conformance list` shows the codes there are")
+    """Say what a requirement asks, why, and how to meet it: by its code (`TCS004`, `tcs4`) or its name."""
+    requirement = _named(code)
     level = f"{requirement.level}, derived" if requirement.derived else str(requirement.level)
     if requirement.level is Level.ADVICE:
         level += " (never fails a gate)"
@@ -378,10 +408,45 @@ def explain(code: Annotated[str, typer.Argument(metavar="CODE")]) -> None:
         )
 
 
+def _named(given: str) -> Requirement:
+    """The requirement of that code or name. Raises BadInput, with what is near, for none or several."""
+    wanted = given.strip()
+    match = re.fullmatch(r"([A-Za-z]{3})[-_ ]?0*(\d{1,3})", wanted)
+    everything: list[Requirement] = [*requirements()]
+    code = f"{match[1].upper()}{int(match[2]):03}" if match else ""
+    for each in everything:
+        if each.code == code:
+            return each
+    same = [each for each in everything if each.name == wanted.lower()]
+    if len(same) == 1:
+        return same[0]
+    if same:
+        codes = ", ".join(each.code for each in same)
+        raise BadInput(f"{wanted[:40]!a} is the name of {codes}; give one of these codes")
+    names = {each.name: each.code for each in everything} | {
+        each.code.lower(): each.code for each in everything
+    }
+    near = difflib.get_close_matches(wanted.lower(), names, n=3, cutoff=0.5)
+    near += [name for name in names if len(wanted) >= 3 and wanted.lower() in name and name not in near][:3]
+    hint = f"near to it: {', '.join(f'{names[each]} {each}' for each in near)}; " if near else ""
+    raise BadInput(
+        f"there is no requirement {wanted[:40]!a}; {hint}`rap-conformance list` shows all codes and names"
+    )
+
+
+_NOT_OURS = {
+    "-n": "one target, one process: hostile checks must not meet other checks' calls; "
+    "many servers are certified by as many commands beside each other",
+    "--reruns": "what was merely missing is confirmed by a second run anyway, and nothing else is run again",
+}
+"""Options of pytest's plugins that people try, and what to do instead."""
+
+
 def main(arguments: list[str] | None = None) -> None:
     """The command's entry point."""
+    given = sys.argv[1:] if arguments is None else arguments
     try:
-        code = app(args=arguments, standalone_mode=False)
+        code = app(args=given or ["--help"], standalone_mode=False)
     except (BadInput, ConfigError) as error:
         _refuse(str(error))
     except typer.Abort:
@@ -390,9 +455,9 @@ def main(arguments: list[str] | None = None) -> None:
         # Typer brings its own copy of click, whose usage errors are told apart by what they can do.
         if not hasattr(error, "format_message"):
             raise
-        if not arguments and not sys.argv[1:]:
-            raise SystemExit(EXIT_BAD_INPUT) from None
-        _refuse(error.format_message())
+        name = str(getattr(error, "option_name", ""))
+        instead = next((why for option, why in _NOT_OURS.items() if name.startswith(option)), "")
+        _refuse(error.format_message() + (f" ({instead})" if instead else ""))
     else:
         raise SystemExit(code if isinstance(code, int) else 0)
 

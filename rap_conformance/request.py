@@ -68,6 +68,8 @@ def read_request(config: pytest.Config) -> Request:
     profile = one_of("--profile", given["rap_profile"], tuple(EXAMPLES))
     level = one_of("--level", given["rap_level"], ("must", "should"))
     selected = tuple(given["rap_requirement"])
+    if not str(given["rap_report_dir"]).strip():
+        raise ConfigError("--report-dir: got nothing; give a folder, or --no-report")
     folder = Path(config.invocation_params.dir, given["rap_report_dir"])
     if given["rap_failed"]:
         selected = (*selected, *_failed_last(folder / "report.json", level))
@@ -141,10 +143,10 @@ def read_document(file: str | None) -> Document | None:
 def pin_of(value: str | None) -> str | None:
     """The version of the catalogue that gates. Raises ConfigError for what is none."""
     try:
-        if value is not None and version(value) < version(FIRST_VERSION):
-            raise ValueError("older than the first")
+        if value is not None and not version(FIRST_VERSION) <= version(value) <= version(CATALOGUE_VERSION):
+            raise ValueError("there is no such version")
     except ValueError:
-        allowed = f"a version from {FIRST_VERSION} on, such as {CATALOGUE_VERSION}"
+        allowed = f"a version from {FIRST_VERSION} to {CATALOGUE_VERSION}, which is this suite's"
         raise ConfigError(f"--catalogue: got {str(value)[:40]!a}; allowed is {allowed}") from None
     return value
 
@@ -216,7 +218,8 @@ def _seed(value: str | None) -> int:
     if value is None:
         return random.SystemRandom().randrange(1, 2**31)
     if not (value.isascii() and value.isdigit() and len(value) < 20):
-        raise ConfigError(f"--seed: got {value[:80]!a}; allowed is a whole number, 0 or more")
+        allowed = "a whole number of up to 19 digits, 0 or more"
+        raise ConfigError(f"--seed: got {value[:80]!a}; allowed is {allowed}")
     return int(value)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 
 from rap_conformance.engine.signals import SIGNALS
@@ -13,6 +14,8 @@ RUNS = ("check", "runtime")
 def main() -> None:
     """Run the command line. A signal that comes before a run is made ready ends it like any later one."""
     if not any(argument in RUNS for argument in sys.argv[1:2]):
+        if hasattr(signal, "SIGPIPE"):  # whoever reads has enough, as in `list | head`: end without a word
+            signal.signal(signal.SIGPIPE, signal.SIG_DFL)
         _command()
         return
     SIGNALS.defer()

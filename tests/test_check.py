@@ -17,54 +17,6 @@ from tests.support import QUICK, command, environment, run, unused_port
 REFERENCE = f'"{sys.executable}" -m rap_conformance serve --port {{port}}'
 NOWHERE = "http://127.0.0.1:1"
 
-BAD_INPUT = {
-    "unknown-key": (["--config", "key.toml"], "urll", "url"),
-    "wrong-type": (["--config", "type.toml"], "server.url", "3"),
-    "unreadable-file": (["--config", "absent.toml"], "absent.toml", "read"),
-    "not-toml": (["--config", "broken.toml"], "broken.toml", "line"),
-    "url-without-scheme": (["--server-url", "127.0.0.1:3001"], "--server-url", "http"),
-    "empty-url": (["--server-url", ""], "--server-url", "http"),
-    "variable-not-set": (
-        ["--server-url", NOWHERE, "--auth-header", "A: env:RAPC_NOT_SET"],
-        "RAPC_NOT_SET",
-        "set",
-    ),
-    "unknown-requirement": (["--server-url", NOWHERE, "--requirement", "TCS999"], "TCS999", "list"),
-    "two-targets": (["--server-url", NOWHERE, "--server-cmd", "x {port}"], "--server-url", "--server-cmd"),
-    "no-target": ([], "--server-url", "--server-cmd"),
-    "unknown-option": (["--server-url", NOWHERE, "--no-such"], "--no-such", "option"),
-    "workers": (["--server-url", NOWHERE, "-n", "2"], "-n", "option"),
-    "unknown-profile": (["--server-url", NOWHERE, "--profile", "slow"], "slow", "quick"),
-    "seed": (["--server-url", NOWHERE, "--seed", "x"], "--seed", "whole number"),
-    "max-time": (["--server-url", NOWHERE, "--max-time", "-3"], "--max-time", "seconds"),
-    "gentle-and-not": (["--server-url", NOWHERE, "--gentle", "--not-gentle"], "--gentle", "--not-gentle"),
-    "credentials-and-none": (
-        ["--server-url", NOWHERE, "--no-auth", "--auth-header", "A: b"],
-        "--no-auth",
-        "credentials",
-    ),
-}
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    (tmp_path / "key.toml").write_text('[server]\nurll = "http://127.0.0.1:1"\n')
-    (tmp_path / "type.toml").write_text("[server]\nurl = 3\n")
-    (tmp_path / "broken.toml").write_text("[server\n")
-    return tmp_path
-
-
-@pytest.mark.parametrize("name", BAD_INPUT)
-def test_bad_input_is_one_line_and_exit_4(name: str, folder: Path) -> None:
-    arguments, *words = BAD_INPUT[name]
-    outcome = run(folder, "check", *arguments)
-    assert outcome.exit == 4, outcome.out + outcome.err
-    lines = [line for line in (outcome.out + outcome.err).splitlines() if line.strip()]
-    assert len(lines) == 1, lines
-    for word in words:
-        assert word in lines[0]
-    assert not (folder / "reports" / "report.html").exists()
-
 
 def test_an_address_in_use_is_bad_input(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:

@@ -109,11 +109,12 @@ REFUSED: list[tuple[Any, str, str]] = [
     ({"server": {"url": 3001}}, "server.url", "got 3001 (an integer); allowed: a text"),
     ({"server": {"url": ""}}, "server.url", "got nothing; allowed: http(s)://"),
     ({"server": {"url": "127.0.0.1:3001"}}, "server.url", "does not begin with http:// or https://"),
-    ({"server": {"url": "http://a", "command": "b"}}, "server.url", "together with server.command"),
+    ({"server": {"url": "http://a", "command": "b {port}"}}, "server.url", "together with server.command"),
     ({"server": {"url": "http://a", "prefix": "/b"}}, "server.prefix", "goes with server.command"),
-    ({"server": {"command": "b", "prefix": "b c"}}, "server.prefix", "allowed: a path such as /rap"),
+    ({"server": {"command": "b {port}", "prefix": "b c"}}, "server.prefix", "allowed: a path such as /rap"),
     ({"server": {"command": "node 'x"}}, "server.command", "No closing quotation"),
     ({"server": {"command": " "}}, "server.command", "allowed: a command line"),
+    ({"server": {"command": "node b"}}, "server.command", "a command line with {port} in it"),
     ({"server": {"revision": "2025"}}, "server.revision", "allowed: 2026-07-pr62 or 2026-08-main"),
     ({"server": {"revision": []}}, "server.revision", "got [] (an array)"),
     ({"server": {"request_timeout": 0}}, "server.request_timeout", "from 0.1 to 600"),
@@ -303,7 +304,9 @@ def test_a_target_of_the_command_line_replaces_the_files() -> None:
     config = parse({"server": {"command": "node a --port {port}", "prefix": "/rap/"}}, "x")
     assert config.server.prefix == "/rap"
     assert config.with_target() is config
-    assert config.with_target(command="node b").server == c.ServerConfig(command="node b", prefix="/rap")
+    assert config.with_target(command="node b {port}").server == c.ServerConfig(
+        command="node b {port}", prefix="/rap"
+    )
     assert config.with_target(url="http://h/").server == c.ServerConfig(url="http://h")
     with pytest.raises(ConfigError, match="--server-url: not together with --server-cmd"):
         config.with_target(url="http://h", command="node b")

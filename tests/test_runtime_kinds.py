@@ -62,6 +62,14 @@ def test_a_second_question_after_twelve_seconds_is_allowed(tmp_path: Path) -> No
     assert outcome.verdicts() == {"RTS008": "pass", "RTS009": "pass"}, complaints(outcome)
 
 
+@pytest.mark.deep
+@pytest.mark.timeout(400)
+@pytest.mark.parametrize("name", ["asks-twice", "asks-twice-late"])
+def test_how_long_giving_up_takes_is_found_out_whatever_is_judged(name: str, tmp_path: Path) -> None:
+    outcome = certified(name, tmp_path, "--requirement", "RTS013")
+    assert outcome.verdicts() == {"RTS013": "pass"}, complaints(outcome)
+
+
 @pytest.mark.long
 def test_a_run_takes_no_more_than_twice_its_longest_wait_and_twenty_seconds(tmp_path: Path) -> None:
     outcome = run(tmp_path, "runtime", within=200.0)

@@ -134,14 +134,22 @@ def check_origin(text: str, key: str) -> str:
     return url.removesuffix(f":{standard}") if parts.port == standard else url
 
 
-def check_command(text: str, key: str) -> str:
-    """The command line as given. Raises ConfigError if it is empty or its quotes are unbalanced."""
+def check_command(text: str, key: str, *, port: bool = False) -> str:
+    """The command line as given. Raises ConfigError if it is empty or its quotes are unbalanced.
+
+    `port`: it has to say where the port goes, as `{port}`.
+    """
     try:
         words = shlex.split(text)
     except ValueError as error:
         raise ConfigError(f"{key}: got {shown(text)}; allowed: a command line ({error})") from error
     if not words or "\0" in text:
         raise ConfigError(f"{key}: got {shown(text)}; allowed: a command line")
+    if port and "{port}" not in text:
+        raise ConfigError(
+            f"{key}: got {shown(text)}; allowed: a command line with {{port}} in it, where the port goes "
+            "that the suite picks; for a server at a port of its own give its URL"
+        )
     return text
 
 

@@ -62,6 +62,33 @@ class Entry:
         return {str(r["code"]): str(r["verdict"]) for r in self.report["requirements"]}
 
 
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What became of one requirement from one run to another; a verdict is empty where it was not planned."""
+
+    code: str
+    before: str
+    after: str
+
+    @property
+    def regression(self) -> bool:
+        """Whether something that passed does not pass any more."""
+        return self.before == "pass" and self.after != "pass"
+
+    def __str__(self) -> str:
+        """One line: the code, what it was and what it is."""
+        mark = "worse" if self.regression else "better" if self.after == "pass" else "other"
+        return f"{mark:<6}  {self.code}  {self.before or 'not there'} -> {self.after or 'not there'}"
+
+
+def changes(before: Entry, after: Entry) -> Iterator[Change]:
+    """Every requirement on which two runs do not agree, in order of their codes."""
+    old, new = before.verdicts, after.verdicts
+    for code in sorted({*old, *new}):
+        if old.get(code, "") != new.get(code, ""):
+            yield Change(code, old.get(code, ""), new.get(code, ""))
+
+
 @cache
 def _validator() -> Any:
     import jsonschema

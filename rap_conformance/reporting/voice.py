@@ -8,7 +8,7 @@ import shutil
 import sys
 from typing import TextIO
 
-from rap_conformance.engine.events import Begins, Ended, Event, Judged
+from rap_conformance.engine.events import Begins, Ended, Event, Found, Judged
 from rap_conformance.engine.evidence import Verdict
 from rap_conformance.engine.run import Result, Run
 from rap_conformance.engine.safe import terminal_text
@@ -38,6 +38,7 @@ class Voice:
         self.live = self.stream.isatty() and not dumb and verbosity >= 0
         self.colours = self.live and not os.environ.get("NO_COLOR")
         self._line = ""
+        self._found: set[str] = set()
 
     @property
     def width(self) -> int:
@@ -77,6 +78,8 @@ class Voice:
         match event:
             case Begins():
                 self.judging(event)
+            case Found():
+                self.found(event)
             case Judged(result):
                 self.judged(result)
             case Ended(run, refusal, reports):
@@ -88,6 +91,16 @@ class Voice:
         wait = f", about {event.left:.0f} s left" if event.left >= 1 else ""
         where = f"[{event.done}/{event.planned}] {requirement.area.name}"
         self.status(f"{where}: {requirement.code} {requirement.name}{wait}")
+
+    def found(self, event: Found) -> None:
+        """A failure, when it is certain and long before its requirement is judged to the end."""
+        code = event.requirement.code
+        if event.finding.verdict is not Verdict.FAIL or code in self._found or self.verbosity < 0:
+            return
+        self._found.add(code)
+        head = f"{'FOUND':<8} {code} {event.requirement.name}"
+        said = f"{event.finding.case}: {event.finding.actual}"
+        self.say(self.paint(Verdict.FAIL, head) + f": {terminal_text(said, 200)}")
 
     def judged(self, result: Result) -> None:
         """One line for one requirement, if it is worth one."""

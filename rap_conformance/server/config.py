@@ -156,7 +156,7 @@ class Config:
             )
         elif command is not None:
             server = dataclasses.replace(
-                self.server, url=None, command=check_command(command, "--server-cmd")
+                self.server, url=None, command=check_command(command, "--server-cmd", port=True)
             )
         else:
             return self

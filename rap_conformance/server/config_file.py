@@ -67,7 +67,7 @@ def _server(table: Table) -> ServerConfig:
             table.refuse("url", url, "a text, http(s)://host[:port][/prefix]")
         url = check_url(url, table.where("url"))
     if command is not None:
-        check_command(command, table.where("command"))
+        check_command(command, table.where("command"), port=True)
     if url is not None and command is not None:
         raise ConfigError(
             f"{table.where('url')}: is there together with server.command; allowed: one of them"

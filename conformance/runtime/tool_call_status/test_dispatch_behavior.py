@@ -68,7 +68,14 @@ def test_concurrent(runtime: RuntimePeer) -> None:
 
 
 def grace(runtime: RuntimePeer) -> float:
-    """Seconds without an effect that show that an answer waits for something else."""
+    """Seconds without an effect that show that an answer waits for something else.
+
+    How long it takes to give a call up is found out first, if no other requirement has done so.
+    """
+    if not runtime.habits.pruning:
+        lost = runtime.prunable()
+        runtime.boot(lost)
+        runtime.settled(lost, lost, patient=True)
     return max(STALL, 1.0 + 1.5 * runtime.habits.pruning)
 
 
