@@ -23,6 +23,7 @@ from rap_conformance.server.call import Call
 from rap_conformance.server.controls import need_alive, need_answer
 from rap_conformance.server.corpus import smallest_of
 from rap_conformance.server.manners import in_slow_pieces
+from rap_conformance.server.onlookers import Onlookers
 from rap_conformance.server.peer import Peer
 
 BIG = 64 * 1024
@@ -101,7 +102,9 @@ def send_malformed(peer: Peer, bad: Malformed) -> Exchange:
 def judge_inputs(peer: Peer, inputs: Iterator[Input], kind: Literal["hostile", "malformed"]) -> None:
     """Judge each input, and after each look whether the server is still there."""
     before: Exchange | None = None
+    onlookers = Onlookers(peer)
     for case, exchange, fields in inputs:
+        onlookers.saw(exchange)
         peer.session.history.provoke(exchange)
         peer.survived(exchange, before)
         before = exchange
@@ -112,6 +115,8 @@ def judge_inputs(peer: Peer, inputs: Iterator[Input], kind: Literal["hostile", "
         if case in GENERATED and not any(f.case == case for f in peer.record.findings):
             violation.exchanges = (smallest(peer, kind, violation, exchange),)
         peer.report(violation)
+    with peer.part("a call that is pending meanwhile"):
+        onlookers.judge("hostile ids" if kind == "hostile" else "malformed bodies")
 
 
 def smallest(
