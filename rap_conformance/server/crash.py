@@ -28,6 +28,8 @@ RETRIED = 2
 """Calls whose result is refused until the server is up again."""
 PACE = {"pending": 0.5, "quick": 0.5, "subscription": 1.0}
 """Seconds between two questions about one call after the restart, by kind."""
+STEADY = 1.5
+"""Seconds, from when state had time to load, in which what is not alive could deliver all the same."""
 FIRE = 1.0
 """Seconds between two events that are caused, where a command causes them: state may load late."""
 
@@ -167,7 +169,7 @@ def _watch(peer: Peer, crash: Crash, call: Call, kin: list[Call], briefly: bool)
         latest = max([crash.restarted, *(at for each in kin for at in crash.arrived(each)[:1])])
         if alive and crash.arrived(call) and (briefly or now > crash.restarted + LOAD):
             return
-        if alive is False and (briefly or now > crash.restarted + max(LOAD, late)):
+        if alive is False and (briefly or now > crash.restarted + max(LOAD + STEADY, late)):
             return
         if now > latest + crash.within[call.kind]:
             return

@@ -185,6 +185,7 @@ def _at_root(peer: Peer, body: bytes) -> None:
     if carries_alive(exchange):
         facts.status = Presence(State.PRESENT, "it answers at the host's root, not beside discovery")
         facts.status_at_root_only = True
+        facts.status_plainly = exchange.status
         facts.status_url = root
 
 

@@ -24,11 +24,18 @@ SIDES, PACE, MOST, RARELY = 3, 0.05, 60, 0.5
 all, and the seconds after those."""
 
 
+SLOWED, MOST_TRIES = 0.5, 3
+"""Seconds that a question takes where a limit makes us wait; how often what it spoilt is tried in all."""
+
+
 @dataclass(frozen=True, slots=True)
 class Round:
     """A call that was asked about all the time, and twins of it; only the first is asked about, at the end.
 
-    `neighbour` is another call of its thread. `last` is the last answer; `denied` what was answered "not alive", with what the first twin got then.
+    `neighbour` is another call of its thread, made at the end.
+    `last` is the last answer; `denied` what was answered "not alive", with what the first twin got then.
+    `slowed` is how long the longest of the first pauses between two questions was, in seconds: where a limit
+    makes us wait, nothing is asked often.
     """
 
     asked: Call
@@ -36,6 +43,7 @@ class Round:
     twins: list[Call]
     last: Exchange
     denied: list[tuple[Exchange, Exchange]]
+    slowed: float
 
     @property
     def took(self) -> list[float]:
@@ -54,10 +62,10 @@ def ask_about_pending(peer: Peer, younger: int) -> Round:
     calls = [older, *(peer.invoke("pending") for _ in range(younger))]
     neighbour = peer.invoke("pending", thread=thread)
     ask_around(peer, asked)
-    last, denied = ask_from_all_sides(peer, asked, calls)
+    last, denied, slowed = ask_from_all_sides(peer, asked, calls)
     for twin in calls:
         peer.need_result(twin)
-    return Round(asked, neighbour, calls, last, denied)
+    return Round(asked, neighbour, calls, last, denied, slowed)
 
 
 def ask_around(peer: Peer, call: Call) -> None:
@@ -72,12 +80,14 @@ def ask_around(peer: Peer, call: Call) -> None:
 
 def ask_from_all_sides(
     peer: Peer, call: Call, twins: list[Call]
-) -> tuple[Exchange, list[tuple[Exchange, Exchange]]]:
+) -> tuple[Exchange, list[tuple[Exchange, Exchange]], float]:
     """Ask about one call from several sides until it ended, or its twins did a while ago.
 
-    Gives the last answer, and every "not alive" that held on for a moment with what the older twin got.
+    Gives the last answer, every "not alive" that held on for a moment with what the older twin got, and the
+    longest time that one of the many questions took.
     """
     denied: list[tuple[Exchange, Exchange]] = []
+    took = [0.0]
 
     def over() -> bool:
         ends = [twin.results[0].arrived for twin in twins if twin.results]
@@ -87,8 +97,11 @@ def ask_from_all_sides(
         last = peer.ask_about(call)
         asked = doubts = 1
         while not over():
+            began = peer.patience.now()
             last = peer.ask_about(call)
             asked += 1
+            if asked < MOST / SIDES:
+                took.append(peer.patience.now() - began)
             if side == 0 and doubts < 8 and means_alive(last) is False:
                 doubts += 1
                 peer.patience.pace(0.1)
@@ -99,7 +112,7 @@ def ask_from_all_sides(
         return last
 
     with ThreadPoolExecutor(SIDES) as sides:
-        return list(sides.map(ask, range(SIDES)))[-1], denied
+        return list(sides.map(ask, range(SIDES)))[-1], denied, max(took)
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +136,20 @@ class Subscriptions:
 
 
 def ask_about_subscription(peer: Peer) -> Subscriptions:
-    """Ask about one of two subscriptions all the time. Raises Untested if the other one sends too little."""
+    """Ask about one of two subscriptions all the time. Raises Untested if the other one sends too little.
+
+    Where a limit makes us wait meanwhile, it is tried again, for nothing was asked all the time.
+    """
+    for _ in range(MOST_TRIES - 1):
+        slowed, seen = _subscriptions(peer)
+        if slowed < SLOWED or peer.session.tempo.late:
+            return seen
+    return _subscriptions(peer)[1]
+
+
+def _subscriptions(peer: Peer) -> tuple[float, Subscriptions]:
+    """What became of two subscriptions, and how long the longest question took."""
+    slowed = 0.0
     asked, twin = (peer.invoke("subscription") for _ in range(2))
     for call in (asked, twin):
         peer.need_result(call)
@@ -131,7 +157,9 @@ def ask_about_subscription(peer: Peer) -> Subscriptions:
     end = peer.patience.now() + peer.grace
     last = peer.ask_about(asked)
     while len(twin.events) < 5 and not twin.final and peer.patience.now() < end:
+        began = peer.patience.now()
         last = peer.ask_about(asked)
+        slowed = max(slowed, peer.patience.now() - began)
         peer.patience.pace(POLL)
     theirs, meanwhile = len(twin.events), len(asked.events)
     if theirs < 3:
@@ -145,7 +173,8 @@ def ask_about_subscription(peer: Peer) -> Subscriptions:
     for call in (asked, twin):
         peer.cancel(call)
     now = peer.patience.now()
-    return Subscriptions(asked, twin, last, theirs, meanwhile, ours, bool(enough), ended, twin_ended, now)
+    seen = Subscriptions(asked, twin, last, theirs, meanwhile, ours, bool(enough), ended, twin_ended, now)
+    return slowed, seen
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,8 @@ section "Shutdown".
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future
 from dataclasses import dataclass
 from functools import partial
 
@@ -47,6 +48,19 @@ def test_lost_calls_not_alive(peer: Peer) -> None:
     later = at_once({"over": lambda: watch_over(peer, over, crash), "": lambda: watch(peer, crash)})
     if not any(means_alive(exchange) for exchange in crash.known):
         peer.note("a call that was asked about right before the crash was not alive")
+    try:
+        with peer.part("what an orderly end interrupted"):
+            second = interrupt(peer, begin(peer, FEW), FEW, gently=True)
+            watch(peer, second, briefly=True)
+            judge_recovery(peer, second)
+    finally:  # only now: what was answered `false` may have delivered meanwhile
+        judge_crash(peer, crash, later, over, least)
+
+
+def judge_crash(
+    peer: Peer, crash: Crash, later: Mapping[str, Future[None]], over: list[Over], least: int
+) -> None:
+    """What the crash interrupted, and what was over before it."""
     with peer.part("what the crash interrupted"):
         later[""].result()
         judge_recovery(peer, crash)
@@ -60,10 +74,6 @@ def test_lost_calls_not_alive(peer: Peer) -> None:
             later["over"].result()
             judge_over(peer, one, crash)
     count_restarts(peer, crash, least)
-    with peer.part("what an orderly end interrupted"):
-        crash = interrupt(peer, begin(peer, FEW), FEW, gently=True)
-        watch(peer, crash, briefly=True)
-        judge_recovery(peer, crash)
 
 
 @dataclass(slots=True)

@@ -48,6 +48,7 @@ def test_input_schema_valid(peer: Peer) -> None:
                 exchange,
                 case="inputSchema",
             )
+            declared = tool["inputSchema"]
             nowhere = dangling(declared) if isinstance(declared, dict) else None
             peer.expect(
                 nowhere is None,
