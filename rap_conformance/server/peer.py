@@ -14,12 +14,7 @@ from typing import TYPE_CHECKING, Any
 from rap_conformance.engine.evidence import Exchange, Failure, Finding, Headers
 from rap_conformance.engine.record import Record, Recorder
 from rap_conformance.engine.requirement import Stage
-from rap_conformance.engine.scenario import (
-    PeerDied,
-    Trouble,
-    Untested,
-    Violation,
-)
+from rap_conformance.engine.scenario import PeerDied, Trouble, Untested, Violation
 from rap_conformance.network.pace import NoAnswer
 from rap_conformance.network.receiver import Answer, Delivery, Mailbox
 from rap_conformance.protocol.messages import JSON, closure, encode, fresh, invocation, query
