@@ -133,4 +133,5 @@ def after_others(peer: Peer, calls: dict[str, Call]) -> list[tuple[str, Exchange
         peer.need_result(quick, peer.grace)
     except (Trouble, Untested) as missing:
         peer.note(f"no quick call ended beside pending ones: {missing}")
+    peer.patience.pace(peer.slack)  # what ended is tidied up a moment later
     return [(f"{title}{AFTERWARDS}", peer.ask_about(call)) for title, call in left.items()]
