@@ -67,7 +67,7 @@ def near_misses(call_id: str) -> list[Variant]:
         ("with a character more at its end", call_id + "0"),
         ("with a character more at its start", "0" + call_id),
         ("twice in a row", call_id + call_id),
-        ("with its last two characters the other way round", call_id[:-2] + call_id[:-3:-1]),
+        ("with two characters the other way round", _swapped(call_id)),
         ("behind a model's prefix", f"call_{call_id}"),
         ("with a dot for a character", call_id[:-1] + "."),
         ("with an underscore for a character", call_id[:-1] + "_"),
@@ -86,6 +86,12 @@ def near_misses(call_id: str) -> list[Variant]:
         ("as a regular expression", ".*"),
     ]
     return [(title, variant) for title, variant in variants if variant != call_id]
+
+
+def _swapped(call_id: str) -> str:
+    """With the last two neighbours that differ the other way round."""
+    at = next((n for n in range(len(call_id) - 1, 0, -1) if call_id[n] != call_id[n - 1]), 0)
+    return call_id if not at else call_id[: at - 1] + call_id[at] + call_id[at - 1] + call_id[at + 1 :]
 
 
 def respelled_number(number: str) -> Iterator[Variant]:
