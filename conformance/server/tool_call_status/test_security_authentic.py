@@ -107,8 +107,8 @@ def elsewhere(peer: Peer) -> Iterator[Ask[Exchange]]:
         if name.lower() not in {piece.header.lower() for piece in identity(peer).pieces}:
             yield f"{name} without credentials", post(headers=(*JSON, (name, value)))
     ours = {piece.header.lower() for piece in identity(peer).pieces} - {"authorization", "cookie"}
-    netloc = urlsplit(facts.status_url).netloc
-    for title, claimed in more_claims(netloc[netloc.rindex(":") :] if netloc[-1:].isdecimal() else ""):
+    port = urlsplit(facts.status_url).port
+    for title, claimed in more_claims(f":{port}" if port else ""):
         told = tuple((name, value) for name, value in claimed if name.lower() not in ours)
         yield f"{title}, and no credentials", post(headers=(*JSON, *told))
     yield "JSON declared as text/plain, without credentials", post(headers=(("Content-Type", "text/plain"),))
