@@ -12,7 +12,7 @@ TESTS = PYTEST_DISABLE_PLUGIN_AUTOLOAD=1 $(BIN)/pytest tests -p rap_conformance.
   -n $(JOBS) --dist loadgroup --no-loadscope-reorder
 
 .DEFAULT_GOAL := help
-.PHONY: help certify test laws lint deep mutants steady build check-wheel lock docs clean
+.PHONY: help certify test laws lint deep frameworks mutants steady build check-wheel lock docs clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' Makefile
@@ -42,9 +42,13 @@ lint: $(STAMP) ## Style, types, imports between rooms, dead code, generated file
 deep: $(STAMP) ## What is slow and rare: all variants and mutants, ten deleted scenarios, random seeds
 	$(TESTS) -m deep $(ARGS)
 	$(BIN)/python -m rap_conformance.detection --jobs $(JOBS)
+	$(BIN)/python -m fixtures.servers.frameworks
 	$(BIN)/python -m rap_conformance.detection.mutation --sample 40 --seed "$$(date +%s)" --jobs $(JOBS)
 	$(BIN)/python -m rap_conformance.detection.kill_loop 100
 	$(BIN)/python -m rap_conformance.detection.steady $(or $(N),10)
+
+frameworks: $(STAMP) ## Certify servers by the habits of six frameworks, where their toolchains are
+	$(BIN)/python -m fixtures.servers.frameworks $(ARGS)
 
 mutants: $(STAMP) ## Is every fault caught by its own requirement and no other? ARGS="--third", names, …
 	$(BIN)/python -m rap_conformance.detection $(ARGS)

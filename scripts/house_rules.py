@@ -32,7 +32,7 @@ _HOSTS = "|".join(
     ["py" + "pi", "python" + "hosted", "npm" + "js", "registry", "crates", "maven", "artifactory"]
 )
 RULES = (
-    ("a registry address", re.compile(rf"\w+://[^/\s\"']*\b({_HOSTS})[\w-]*\.", re.IGNORECASE)),
+    ("a registry address", re.compile(rf"\w+://(?!\S+/POM/)[^/\s\"']*\b({_HOSTS})[\w-]*\.", re.IGNORECASE)),
     (
         "a package index setting",
         re.compile(r"(?<!no-emit-)\b(extra-)?index-url\s*[= ]\s*\S*://|find-links\s*[= ]"),

@@ -69,6 +69,9 @@ class Session:
         self.pool = ThreadPoolExecutor(2)
         self.requests = 0
 
+    def slow(self) -> bool:
+        return False
+
     def over(self) -> str:
         return self.dead
 

@@ -91,8 +91,12 @@ class Runner:
 
     def start_early(self) -> None:
         """Start scenarios that mostly wait, beside each other and beside what comes next."""
+        slow = self.session.slow()
+        self._start(lambda job: job.beside or (slow and job.requirement.stage is Stage.HARMLESS))
+
+    def _start(self, wanted: Callable[[Job], bool]) -> None:
         for code, job in self.jobs.items():
-            if job.beside and self._standing(job.requirement) is None:
+            if code not in self._futures and wanted(job) and self._standing(job.requirement) is None:
                 self._futures[code] = self.session.beside(lambda job=job: self._judge(job))  # type: ignore[misc]
 
     def result(self, code: str) -> Result:
@@ -103,6 +107,8 @@ class Runner:
         if job.requirement.stage is not Stage.HARMLESS:
             self.settle()
             self._catch_up()
+        if job.requirement.stage is Stage.FORGED and self.session.slow():
+            self._start(lambda each: each.requirement.stage is Stage.FORGED and not each.scenario.parts)
         outcome = self._outcome(job)
         self.results[code] = outcome
         if outcome.findings:

@@ -71,6 +71,9 @@ class Judging(Protocol):
     def beside(self, work: Callable[[], T]) -> Future[T]:
         """Do something beside all else."""
 
+    def slow(self) -> bool:
+        """Whether each answer is so late that whatever harms nobody else runs beside each other."""
+
     def left(self) -> float:
         """About how many seconds what runs beside each other still takes."""
 

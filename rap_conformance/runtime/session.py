@@ -54,6 +54,10 @@ class RuntimeSession:
 
     # --- what the engine asks ------------------------------------------------
 
+    def slow(self) -> bool:
+        """A runtime answers at its own pace, and is judged one requirement after the other."""
+        return False
+
     def over(self) -> str:
         """Why nothing more can be judged; empty as long as something can."""
         return "the run ended before this was judged" if self.patience.halted else ""

@@ -55,9 +55,10 @@ def on_merit(peer: Peer, asks: Iterable[Ask[T]]) -> Iterator[tuple[str, T]]:
     recovery = peer.session.recovery
     waiting = list(asks)
     while waiting:
-        size = 1 if recovery.locks_out else BATCH
+        size = 1 if recovery.locks_out else max(BATCH, peer.session.tempo.sides)
         batch, waiting = waiting[:size], waiting[size:]
-        answers = [(title, ask()) for title, ask in batch]
+        told = peer.session.tempo.at_once([ask for _, ask in batch])
+        answers = [(title, each) for (title, _), each in zip(batch, told, strict=True)]
         if not recovery.is_over():
             wait_out(peer)
             if size > 1:

@@ -37,7 +37,9 @@ from rap_conformance.server.tempo import Tempo
 from rap_conformance.server.tools import Tools
 
 T = TypeVar("T")
-_SIDES = 24
+VERY_LATE = 0.3
+"""Seconds that an answer takes of a server of which everything is asked beside each other."""
+_SIDES = 48
 """Scenarios that may run beside each other."""
 _RESTARTED = 45.0
 """Seconds after which a server of ours that answers no ordinary question any more is started again."""
@@ -152,6 +154,10 @@ class ServerSession:
         if self._began_beside is None:
             self._began_beside = self.patience.now()
         return self.pool.submit(work)
+
+    def slow(self) -> bool:
+        """Whether each answer is so late that whatever harms nobody else runs beside each other."""
+        return self.tempo.late and self.tempo.latency > VERY_LATE
 
     def left(self) -> float:
         """About how many seconds the calls that were started together still pend."""

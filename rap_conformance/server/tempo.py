@@ -17,7 +17,7 @@ AT_EASE = 0.05
 """Seconds an answer may take before anything is done differently."""
 GENERATED_SECONDS = {20: 6.0, 100: 15.0, 1000: 120.0}
 """Seconds that one requirement's generated examples may take, by how many the profile asks for."""
-MOST_SIDES = 16
+MOST_SIDES = 64
 """Requests that are under way at once where answers are late."""
 LEAST = 5
 """Generated examples that are tried however late answers are."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 
 from rap_conformance.engine.evidence import Exchange
 from rap_conformance.engine.scenario import Part, Untested
@@ -54,8 +55,7 @@ class Round:
 def ask_about_pending(peer: Peer, younger: int) -> Round:
     """Calls at once, one asked about before it was made and all the time. Raises Untested for a lost twin."""
     call_id, thread = fresh(), fresh("thread")
-    for _ in range(3):
-        peer.ask(call_id, thread)
+    peer.session.tempo.at_once([partial(peer.ask, call_id, thread)] * 3)
     # One twin is older, others are younger: what comes with age befalls the older, a queue befalls both.
     older = peer.invoke("pending")
     asked = peer.invoke("pending", id=call_id, thread=thread)

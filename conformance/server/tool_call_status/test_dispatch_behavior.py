@@ -28,7 +28,7 @@ LEAST = 20
 def test_right_under_concurrency(peer: Peer) -> None:
     """Hundreds of questions at once, about live and unknown ids: each gets its own right answer."""
     telling = 0
-    for _ in range(3):
+    for _ in range(1 if peer.session.slow() else 3):
         round_ = Round(peer)
         telling += round_.judge()
         if telling >= LEAST or round_.hopeless:
@@ -76,7 +76,7 @@ class Round:
 
     def judge(self) -> int:
         """Let the crowd ask and judge its answers; gives how many answers about live calls tell something."""
-        with ThreadPoolExecutor(CROWD) as crowd:
+        with ThreadPoolExecutor(max(CROWD, self.peer.session.tempo.sides)) as crowd:
             answers = [answer for answer in crowd.map(self.ask, range(QUESTIONS)) if answer is not None]
         everybody = [*self.calls, self.twin]
         for call in everybody:

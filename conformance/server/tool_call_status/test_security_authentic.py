@@ -6,6 +6,7 @@ Specification: "Tool Call Status Check", section "Security Considerations".
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 from urllib.parse import urlencode, urlsplit
 
@@ -24,8 +25,13 @@ from rap_conformance.server.corpus import live
 from rap_conformance.server.manners import takes_chunks
 from rap_conformance.server.merit import Ask, ask_as, on_merit, unhurried, wait_out
 from rap_conformance.server.peer import Peer
+<<<<<<< HEAD
 from rap_conformance.server.states import subscribed
 from rap_conformance.server.strangers import Stranger, identity, plainly_wrong, strangers
+=======
+from rap_conformance.server.strangers import Stranger, identity, strangers
+from rap_conformance.server.tempo import batched
+>>>>>>> main
 
 MOST_CALLS = 4
 """Pairs of calls that strangers ask about; a lock-out may last longer than a call."""
@@ -169,10 +175,12 @@ def strangers_about(peer: Peer, call: Call, waiting: list[Stranger]) -> list[tup
     """What strangers are told about a call, as many as can ask before it ends or they are shut out."""
     recovery = peer.session.recovery
     asked: list[tuple[Stranger, Exchange]] = []
-    for stranger in waiting:
+    tempo = peer.session.tempo
+    for some in batched(waiting, 1 if recovery.locks_out else tempo.sides):
         if asked and (ended(call) or (recovery.locks_out and not recovery.is_over())):
             break
-        asked.append((stranger, ask_as(peer, stranger[1], call)))
+        asks = [partial(ask_as, peer, caller, call) for _, caller in some]
+        asked += zip(some, tempo.at_once(asks), strict=True)
     return asked
 
 

@@ -6,6 +6,7 @@ Specification: "Tool Call Status Check", section "Security Considerations".
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from rap_conformance.engine.controls import Control
@@ -102,13 +103,16 @@ def provocations(peer: Peer) -> list[Labelled]:
         return exchange
 
     text = (("Content-Type", "text/plain"),)
-    answers = [(case, ask(bad)) for case, bad in refusable(call_id, thread)]
-    answers.append(("another media type", ask(body, headers=text)))
-    answers.append(("no credentials", ask(body, credentials=NOBODY)))
-    answers += [(f"{method} instead of POST", ask(b"", method=method)) for method in ("GET", "PUT", "DELETE")]
+    asks = [(case, partial(ask, bad)) for case, bad in refusable(call_id, thread)]
+    asks.append(("another media type", partial(ask, body, headers=text)))
+    asks.append(("no credentials", partial(ask, body, credentials=NOBODY)))
+    asks += [
+        (f"{method} instead of POST", partial(ask, b"", method=method)) for method in ("GET", "PUT", "DELETE")
+    ]
     for method in ("GET", "OPTIONS", "QUERY"):
-        stranger = ask(b"", method=method, credentials=NOBODY)
-        answers.append((f"{method}{BY_A_STRANGER}", stranger))
+        asks.append((f"{method}{BY_A_STRANGER}", partial(ask, b"", method=method, credentials=NOBODY)))
+    told = peer.session.tempo.at_once([make for _, make in asks])
+    answers = [(case, exchange) for (case, _), exchange in zip(asks, told, strict=True)]
     if call is not None:
         peer.survived(answers[-1][1])
     return answers

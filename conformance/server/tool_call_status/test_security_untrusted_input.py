@@ -6,14 +6,15 @@ Specification: "Tool Call Status Check", section "Security Considerations".
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Literal
 
 from rap_conformance.contract import coverage_cases, hostile_queries, malformed_bodies, names_fields
 from rap_conformance.engine.controls import Control
 from rap_conformance.engine.evidence import Exchange, Headers
 from rap_conformance.engine.requirement import Level
-from rap_conformance.engine.scenario import Violation, scenario
+from rap_conformance.engine.scenario import PeerDied, Violation, scenario
 from rap_conformance.network.spoken import unfinished
 from rap_conformance.protocol.messages import encode, fresh, query
 from rap_conformance.protocol.payloads import Malformed, hostile_ids, malformed_payloads
@@ -25,6 +26,7 @@ from rap_conformance.server.corpus import smallest_of
 from rap_conformance.server.manners import in_slow_pieces
 from rap_conformance.server.onlookers import Onlookers
 from rap_conformance.server.peer import Peer
+from rap_conformance.server.tempo import batched
 
 BIG = 64 * 1024
 """Bytes of a request from which on a reset, like a 413, is a legal refusal."""
@@ -33,15 +35,15 @@ GENERATED_BODY = "a malformed body, generated"
 GENERATED_NONSENSE = "a body that is no JSON object, generated"
 GENERATED = frozenset({GENERATED_IDS, GENERATED_BODY, GENERATED_NONSENSE})
 
-Input = tuple[str, Exchange, bool]
-"""What was sent, in words; the answer; and whether it was a JSON object, of which the members are wrong."""
+Input = tuple[str, Callable[[], Exchange], bool]
+"""What is sent, in words; how; and whether it is a JSON object, of which the members are wrong."""
 
 
 @scenario("TCS013", control=Control("a query with ordinary ids is answered, before and after", need_answer))
 def test_hostile_ids(peer: Peer) -> None:
     """Any string is an id: not alive, or a 4xx."""
     before = peer.ask(fresh(), fresh("thread"))
-    judge_inputs(peer, hostile(peer), "hostile")
+    judge_inputs(peer, [*hostile(peer)], "hostile")
     expect_unchanged(peer, before, "an ordinary query after hostile ids")
 
 
@@ -49,7 +51,7 @@ def test_hostile_ids(peer: Peer) -> None:
 def test_malformed_rejected(peer: Peer) -> None:
     """What is no status check is refused, and the server goes on."""
     before = peer.ask(fresh(), fresh("thread"))
-    judge_inputs(peer, malformed(peer), "malformed")
+    judge_inputs(peer, [*malformed(peer)], "malformed")
     with peer.part("another type in place of a live call's id"):
         judge_mistyped(peer)
     with peer.part("a body in slow pieces"):
@@ -67,30 +69,37 @@ def test_malformed_rejected(peer: Peer) -> None:
 
 
 def hostile(peer: Peer) -> Iterator[Input]:
-    """Every hostile id as both ids at once, and where that goes wrong as each alone; then generated ones."""
+    """Every hostile id as both ids at once; then generated ones."""
     for entry in hostile_ids():
-        both = peer.post_status(encode(query(entry.value, entry.value)))
-        if refusal(peer, both, oversized=True) is not None and peer.session.answers():
-            for field in ("tool_call_id", "thread_id"):
-                alone = peer.post_status(encode({**query(fresh(), fresh("thread")), field: entry.value}))
-                yield f"{field}: {entry.name}", alone, True
-        yield entry.name, both, True
-    for body in hostile_queries(peer.session.common.examples, peer.session.common.seed):
+        yield entry.name, partial(peer.post_status, encode(query(entry.value, entry.value))), True
+    generated = hostile_queries(peer.session.common.examples, peer.session.common.seed)
+    for body in generated[: peer.session.examples]:
         peer.record.examples += 1
-        yield GENERATED_IDS, peer.post_status(encode(body)), True
+        yield GENERATED_IDS, partial(peer.post_status, encode(body)), True
+
+
+def alone(peer: Peer, case: str, wrong: Exchange) -> Iterator[tuple[str, Exchange]]:
+    """A hostile id that was answered wrongly as both ids at once, as each of them."""
+    value = next(entry.value for entry in hostile_ids() if entry.name == case)
+    if refusal(peer, wrong, oversized=True) is not None and peer.session.answers():
+        for field in ("tool_call_id", "thread_id"):
+            yield (
+                f"{field}: {case}",
+                peer.post_status(encode({**query(fresh(), fresh("thread")), field: value})),
+            )
 
 
 def malformed(peer: Peer) -> Iterator[Input]:
     """Every malformed body of the collection, then Schemathesis' coverage cases and its negative mode."""
     options = peer.session.common
     for bad in malformed_payloads():
-        yield bad.label, send_malformed(peer, bad), names_fields(bad)
+        yield bad.label, partial(send_malformed, peer, bad), names_fields(bad)
     for bad in coverage_cases(options.seed):
-        yield f"coverage: {bad.label}", send_malformed(peer, bad), names_fields(bad)
-    for bad in malformed_bodies(options.examples, options.seed):
+        yield f"coverage: {bad.label}", partial(send_malformed, peer, bad), names_fields(bad)
+    for bad in malformed_bodies(options.examples, options.seed)[: peer.session.examples]:
         peer.record.examples += 1
         fields = names_fields(bad)
-        yield GENERATED_BODY if fields else GENERATED_NONSENSE, send_malformed(peer, bad), fields
+        yield GENERATED_BODY if fields else GENERATED_NONSENSE, partial(send_malformed, peer, bad), fields
 
 
 def send_malformed(peer: Peer, bad: Malformed) -> Exchange:
@@ -99,9 +108,33 @@ def send_malformed(peer: Peer, bad: Malformed) -> Exchange:
     return peer.post_status(bad.body, headers=headers)
 
 
-def judge_inputs(peer: Peer, inputs: Iterator[Input], kind: Literal["hostile", "malformed"]) -> None:
-    """Judge each input, and after each look whether the server is still there."""
+def judge_inputs(peer: Peer, inputs: list[Input], kind: Literal["hostile", "malformed"]) -> None:
+    """Judge each input; after each, or after several of a slow server, look whether it is still there."""
+    for (case, _, fields), exchange in zip(inputs, answered(peer, inputs), strict=True):
+        if kind == "hostile" and case not in GENERATED:
+            for title, single in alone(peer, case, exchange):
+                peer.survived(single, exchange)
+                judge_input(peer, title, single, fields, kind)
+        judge_input(peer, case, exchange, fields, kind)
+
+
+def judge_input(
+    peer: Peer, case: str, exchange: Exchange, fields: bool, kind: Literal["hostile", "malformed"]
+) -> None:
+    """Judge the answer to one input."""
+    oversized = len(exchange.request_body) >= BIG
+    if (violation := refusal(peer, exchange, case, fields=fields, oversized=oversized)) is None:
+        peer.judged()
+        return
+    if case in GENERATED and not any(f.case == case for f in peer.record.findings):
+        violation.exchanges = (smallest(peer, kind, violation, exchange),)
+    peer.report(violation)
+
+
+def answered(peer: Peer, inputs: list[Input]) -> Iterator[Exchange]:
+    """What each input gets, from a server that is still there after it. Raises PeerDied, naming the input."""
     before: Exchange | None = None
+<<<<<<< HEAD
     onlookers = Onlookers(peer)
     for case, exchange, fields in inputs:
         onlookers.saw(exchange)
@@ -117,6 +150,38 @@ def judge_inputs(peer: Peer, inputs: Iterator[Input], kind: Literal["hostile", "
         peer.report(violation)
     with peer.part("a call that is pending meanwhile"):
         onlookers.judge("hostile ids" if kind == "hostile" else "malformed bodies")
+=======
+    for some in batched(inputs, peer.session.tempo.sides):
+        if (together := at_once(peer, some)) is not None:
+            yield from together
+            continue
+        for _, ask, _ in some:
+            exchange = ask()
+            peer.session.history.provoke(exchange)
+            peer.survived(exchange, before)
+            before = exchange
+            yield exchange
+
+
+def at_once(peer: Peer, some: Sequence[Input]) -> list[Exchange] | None:
+    """What several inputs get that are sent at once; None if they are better sent one by one.
+
+    So they are if the server is not slow, and if it died of one of them: then it is started again.
+    """
+    if len(some) < 2:
+        return None
+    try:
+        exchanges = peer.session.tempo.at_once([ask for _, ask, _ in some])
+        peer.survived(exchanges[-1])
+    except PeerDied as death:
+        peer.session.revive(death)
+        if peer.session.over():
+            raise
+        return None
+    for exchange in exchanges:
+        peer.session.history.provoke(exchange)
+    return exchanges
+>>>>>>> main
 
 
 def smallest(
