@@ -25,13 +25,9 @@ from rap_conformance.server.corpus import live
 from rap_conformance.server.manners import takes_chunks
 from rap_conformance.server.merit import Ask, ask_as, on_merit, unhurried, wait_out
 from rap_conformance.server.peer import Peer
-<<<<<<< HEAD
 from rap_conformance.server.states import subscribed
 from rap_conformance.server.strangers import Stranger, identity, plainly_wrong, strangers
-=======
-from rap_conformance.server.strangers import Stranger, identity, strangers
 from rap_conformance.server.tempo import batched
->>>>>>> main
 
 MOST_CALLS = 4
 """Pairs of calls that strangers ask about; a lock-out may last longer than a call."""

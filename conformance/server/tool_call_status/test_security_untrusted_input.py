@@ -110,12 +110,16 @@ def send_malformed(peer: Peer, bad: Malformed) -> Exchange:
 
 def judge_inputs(peer: Peer, inputs: list[Input], kind: Literal["hostile", "malformed"]) -> None:
     """Judge each input; after each, or after several of a slow server, look whether it is still there."""
+    onlookers = Onlookers(peer)
     for (case, _, fields), exchange in zip(inputs, answered(peer, inputs), strict=True):
+        onlookers.saw(exchange)
         if kind == "hostile" and case not in GENERATED:
             for title, single in alone(peer, case, exchange):
                 peer.survived(single, exchange)
                 judge_input(peer, title, single, fields, kind)
         judge_input(peer, case, exchange, fields, kind)
+    with peer.part("a call that is pending meanwhile"):
+        onlookers.judge("hostile ids" if kind == "hostile" else "malformed bodies")
 
 
 def judge_input(
@@ -134,23 +138,6 @@ def judge_input(
 def answered(peer: Peer, inputs: list[Input]) -> Iterator[Exchange]:
     """What each input gets, from a server that is still there after it. Raises PeerDied, naming the input."""
     before: Exchange | None = None
-<<<<<<< HEAD
-    onlookers = Onlookers(peer)
-    for case, exchange, fields in inputs:
-        onlookers.saw(exchange)
-        peer.session.history.provoke(exchange)
-        peer.survived(exchange, before)
-        before = exchange
-        oversized = len(exchange.request_body) >= BIG
-        if (violation := refusal(peer, exchange, case, fields=fields, oversized=oversized)) is None:
-            peer.judged()
-            continue
-        if case in GENERATED and not any(f.case == case for f in peer.record.findings):
-            violation.exchanges = (smallest(peer, kind, violation, exchange),)
-        peer.report(violation)
-    with peer.part("a call that is pending meanwhile"):
-        onlookers.judge("hostile ids" if kind == "hostile" else "malformed bodies")
-=======
     for some in batched(inputs, peer.session.tempo.sides):
         if (together := at_once(peer, some)) is not None:
             yield from together
@@ -181,7 +168,6 @@ def at_once(peer: Peer, some: Sequence[Input]) -> list[Exchange] | None:
     for exchange in exchanges:
         peer.session.history.provoke(exchange)
     return exchanges
->>>>>>> main
 
 
 def smallest(
