@@ -175,7 +175,10 @@ def more_claims(port: str) -> list[tuple[str, Headers]]:
         ("X-Internal", "true"),
         ("X-Internal-Request", "true"),
     )
-    host = (("Host", f"localhost{port}"), ("User-Agent", "kube-probe/1.31 (rap-conformance)"))
+    host = (
+        ("Host", f"localhost{port}"),
+        ("User-Agent", "kube-probe/1.31 ELB-HealthChecker/2.0 (rap-conformance)"),
+    )
     nobody = base64.b64encode(f"rapc-nobody:{WRONG}".encode()).decode("ascii")
     cookie = "; ".join(f"{name}={WRONG}" for name in ("session", "sessionid", "sid", "token", "connect.sid"))
     keys = ("X-API-Key", "X-Api-Token", "X-Auth-Token", "X-Access-Token", "Api-Key")
