@@ -19,6 +19,7 @@ EVERY = {
     "a wrong credential",
     "a truncated credential",
     "half of the credential",
+    "the last half of the credential",
     "a lengthened credential",
     "a credential lengthened at its start",
     "a credential altered in its middle",

@@ -194,7 +194,7 @@ class Receiver:
         box.bell.ring()
         await self._patience.hold_back(answer.silence, until=lambda: self._server.should_exit)
         if answer.reset:
-            _reset(send)
+            _reset(receive)
         else:
             headers: MutableMapping[str, str] = dict(answer.headers)
             await Response(status_code=answer.status, headers=headers)(scope, receive, send)
@@ -218,9 +218,12 @@ class Receiver:
         )
 
 
-def _reset(send: Send) -> None:
-    """Close the connection with a reset instead of an answer (uvicorn keeps the transport in its cycle)."""
-    transport = getattr(getattr(send, "__self__", None), "transport", None)
+def _reset(receive: Receive) -> None:
+    """Close the connection with a reset instead of an answer (uvicorn keeps the transport in its cycle).
+
+    Starlette wraps `send`, and `receive` it leaves alone.
+    """
+    transport = getattr(getattr(receive, "__self__", None), "transport", None)
     if transport is None:
         raise RuntimeError("this version of uvicorn does not let the receiver reset a connection")
     raw = transport.get_extra_info("socket")

@@ -66,6 +66,7 @@ def _altered(piece: Piece) -> Iterator[tuple[str, list[str]]]:
     digits = "0123456789abcdef" if piece.signed else "AB0"
     yield "a truncated credential", [secret[:-1], secret[:-2], secret[:-4]]
     yield "half of the credential", [secret[:middle]]
+    yield "the last half of the credential", [secret[middle:]]
     yield "a lengthened credential", [secret + "0", secret + "0A0A"]
     yield "a credential lengthened at its start", ["x" + secret]
     yield (
@@ -152,6 +153,39 @@ def claims(open_path: str, user: str) -> list[tuple[str, str]]:
         ("X-Consumer-Username", user),
         ("X-SSL-Client-Verify", "SUCCESS"),
         ("X-Forwarded-Client-Cert", f'Subject="CN={user}"'),
+    ]
+
+
+def more_claims(port: str) -> list[tuple[str, Headers]]:
+    """Headers by which some servers know who calls, several at once, with nothing to show for it.
+
+    `port` is what follows the host's name in its header, colon included.
+    """
+    addresses = (
+        "X-Client-IP",
+        "X-Cluster-Client-IP",
+        "True-Client-IP",
+        "CF-Connecting-IP",
+        "X-Originating-IP",
+        "X-Remote-IP",
+        "X-Remote-Addr",
+    )
+    near = (
+        *((name, "127.0.0.1") for name in addresses),
+        ("X-Internal", "true"),
+        ("X-Internal-Request", "true"),
+    )
+    host = (
+        ("Host", f"localhost{port}"),
+        ("User-Agent", "kube-probe/1.31 ELB-HealthChecker/2.0 (rap-conformance)"),
+    )
+    nobody = base64.b64encode(f"rapc-nobody:{WRONG}".encode()).decode("ascii")
+    cookie = "; ".join(f"{name}={WRONG}" for name in ("session", "sessionid", "sid", "token", "connect.sid"))
+    keys = ("X-API-Key", "X-Api-Token", "X-Auth-Token", "X-Access-Token", "Api-Key")
+    return [
+        ("headers of a caller nearby", (*near, *host)),
+        ("any user and password", (("Authorization", f"Basic {nobody}"),)),
+        ("any keys and session", (*((name, WRONG) for name in keys), ("Cookie", cookie))),
     ]
 
 

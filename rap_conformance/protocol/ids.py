@@ -67,6 +67,8 @@ def near_misses(call_id: str) -> list[Variant]:
         ("with a character more at its end", call_id + "0"),
         ("with a character more at its start", "0" + call_id),
         ("twice in a row", call_id + call_id),
+        ("with two characters the other way round", _swapped(call_id)),
+        ("behind a model's prefix", f"call_{call_id}"),
         ("with a dot for a character", call_id[:-1] + "."),
         ("with an underscore for a character", call_id[:-1] + "_"),
         ("with a dash for a character", call_id[:middle] + "-" + call_id[middle + 1 :]),
@@ -84,6 +86,29 @@ def near_misses(call_id: str) -> list[Variant]:
         ("as a regular expression", ".*"),
     ]
     return [(title, variant) for title, variant in variants if variant != call_id]
+
+
+def _swapped(call_id: str) -> str:
+    """With the last two neighbours that differ the other way round."""
+    at = next((n for n in range(len(call_id) - 1, 0, -1) if call_id[n] != call_id[n - 1]), 0)
+    return call_id if not at else call_id[: at - 1] + call_id[at] + call_id[at - 1] + call_id[at + 1 :]
+
+
+def respelled_number(number: str) -> Iterator[Variant]:
+    """Texts that a look-up takes for a live id of digits alone if it reads either as a number."""
+    yield "with a zero before it", f"0{number}"
+    yield "with a plus sign before it", f"+{number}"
+    yield "with a point and a zero after it", f"{number}.0"
+    yield "with an exponent of zero", f"{number}e0"
+    yield "with its last digit changed", number[:-1] + _another(number[-1])
+
+
+def respelled_uuid(uuid: str) -> Iterator[Variant]:
+    """Texts that a look-up takes for a live id that is a UUID if it reads either as one."""
+    yield "in upper case", uuid.upper()
+    yield "without its dashes", uuid.replace("-", "")
+    yield "in braces", f"{{{uuid}}}"
+    yield "as a URN", f"urn:uuid:{uuid}"
 
 
 def _another(character: str) -> str:

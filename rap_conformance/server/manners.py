@@ -7,9 +7,11 @@ Specification: "Tool Call Status Check", section "Request"; HTTP is RFC 9110 and
 
 from __future__ import annotations
 
-from dataclasses import replace
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
-from rap_conformance.engine.evidence import Exchange, Failure
+from rap_conformance.engine.evidence import Exchange, Failure, Headers
 from rap_conformance.engine.requirement import Level
 from rap_conformance.engine.scenario import Untested, Violation
 from rap_conformance.network.line import Manner, byte_by_byte, split
@@ -32,6 +34,38 @@ MANNERS: tuple[tuple[str, Manner], ...] = (
     ("a body split over packets", Manner(packets=split, pause=0.03)),
     ("one byte at a time", Manner(packets=byte_by_byte, pause=0.001)),
 )
+
+
+@dataclass(frozen=True, slots=True)
+class Wording:
+    """How a query is written. `write` makes its body of the call's id and the thread's.
+
+    `headers` beside those of every message; `level` of a finding, if it is not the requirement's.
+    """
+
+    write: Callable[[str, str], bytes] = lambda call_id, thread: encode(query(call_id, thread))
+    headers: Headers = JSON
+    level: Level | None = None
+
+
+def escaped(call_id: str, thread: str) -> bytes:
+    """With an escape in place of each id's first character, which JSON allows for any."""
+    first = f"\\u{ord(call_id[0]):04x}".encode("ascii")
+    return encode(query("@" + call_id[1:], thread)).replace(b'"@', b'"' + first)
+
+
+WORDINGS: tuple[tuple[str, Wording], ...] = (
+    ("JSON without spaces", Wording(lambda c, t: json.dumps(query(c, t), separators=(",", ":")).encode())),
+    ("the call before the thread", Wording(lambda c, t: encode({"tool_call_id": c, "thread_id": t}))),
+    ("JSON over several lines", Wording(lambda c, t: json.dumps(query(c, t), indent=2).encode() + b"\n")),
+    ("an escaped letter in the id", Wording(escaped)),
+    ("Accept: */*", Wording(headers=(*JSON, ("Accept", "*/*")))),
+    (
+        "a media type in capitals",
+        Wording(headers=(("Content-Type", "Application/JSON"),), level=Level.ADVICE),
+    ),
+)
+"""What JSON and HTTP let clients write otherwise. RFC 8259, 2 and 7; RFC 9110, 8.3.1 and 12.5.1."""
 MOST_SILENT = 2
 """Manners that are left without an answer before no more are tried: each costs a whole time-out."""
 SLOW_PIECES = Manner(chunk=20, packets=lambda head, body: pieces(head, body, 25), pause=0.05)
@@ -90,10 +124,17 @@ def judge_manners(peer: Peer, check: Check) -> None:
         for kept in second:
             if not kept.fresh:
                 judge(peer, f"{title}, on a kept connection", kept.exchange, check)
+    for title, wording in WORDINGS:
+        judge(peer, title, worded(peer, wording, fresh(), fresh("thread")), check, wording.level)
     if silent >= MOST_SILENT:
         return
     with peer.part("a live call"):
         judge_live(peer, [each for each in manners if not is_found(peer, each[0])], check)
+
+
+def worded(peer: Peer, wording: Wording, call_id: str, thread: str) -> Exchange:
+    """A query written in that way."""
+    return peer.post_status(wording.write(call_id, thread), headers=wording.headers)
 
 
 def is_found(peer: Peer, case: str) -> bool:
@@ -110,11 +151,17 @@ def judge_live(peer: Peer, manners: list[tuple[str, Manner]], check: Check) -> N
 
         return "", ask
 
+    def written(wording: Wording) -> Question:
+        return "", lambda call: worded(peer, wording, call.id, call.thread)
+
+    wordings = [each for each in WORDINGS if not is_found(peer, each[0])]
     questions: list[Question] = [("", peer.ask_about), *(question(manner) for _, manner in manners)]
+    questions += [written(wording) for _, wording in wordings]
     (_, plain), *answers = while_live(peer, questions)
     if not means_alive(plain):
         raise Untested("the live call, plainly asked about, is not alive, which TCS005 is about")
-    for (title, _), (_, exchange) in zip(manners, answers, strict=True):
+    titles = [title for title, _ in manners] + [title for title, _ in wordings]
+    for title, (_, exchange) in zip(titles, answers, strict=True):
         if judge(peer, title, exchange, check) and not means_alive(exchange):
             peer.report(
                 Violation(
@@ -123,13 +170,13 @@ def judge_live(peer: Peer, manners: list[tuple[str, Manner]], check: Check) -> N
             )
 
 
-def judge(peer: Peer, case: str, exchange: Exchange, check: Check) -> bool:
+def judge(peer: Peer, case: str, exchange: Exchange, check: Check, level: Level | None = None) -> bool:
     """Judge one answer by what `check` finds; gives whether it is right."""
     found = check(exchange)
     if found is None:
         peer.judged()
         return True
     # RFC 9112, 6.3 lets a server ask for a length; a runtime reads even that as a lost call (note N45).
-    level = Level.SHOULD if exchange.status == 411 else None
+    level = Level.SHOULD if exchange.status == 411 else level
     peer.report(Violation(found[0], found[1], exchange, case=case, level=level))
     return False

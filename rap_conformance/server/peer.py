@@ -14,14 +14,9 @@ from typing import TYPE_CHECKING, Any
 from rap_conformance.engine.evidence import Exchange, Failure, Finding, Headers
 from rap_conformance.engine.record import Record, Recorder
 from rap_conformance.engine.requirement import Stage
-from rap_conformance.engine.scenario import (
-    PeerDied,
-    Trouble,
-    Untested,
-    Violation,
-)
+from rap_conformance.engine.scenario import PeerDied, Trouble, Untested, Violation
 from rap_conformance.network.pace import NoAnswer
-from rap_conformance.network.receiver import Answer, Delivery
+from rap_conformance.network.receiver import Answer, Delivery, Mailbox
 from rap_conformance.protocol.messages import JSON, closure, encode, fresh, invocation, query
 from rap_conformance.protocol.reading import means_alive
 from rap_conformance.server.asked_again import Replayer
@@ -32,6 +27,9 @@ from rap_conformance.server.planting import LENGTH, planted
 
 if TYPE_CHECKING:
     from rap_conformance.server.session import ServerSession
+
+Form = Callable[[dict[str, Any]], dict[str, Any]]
+"""What becomes of a body."""
 
 MOST_SILENCES = 10
 """Requests in a row without an answer after which scenarios ask no more: each costs a whole time-out."""
@@ -136,15 +134,17 @@ class Peer(Recorder):
         script: Callable[[int], Answer] | None = None,
         other: bool = False,
         arguments: Mapping[str, Any] | None = None,
+        **how: Any,
     ) -> Call:
         """Start a call of a configured (or found) kind: quick, pending, subscription, final.
 
+        `how` is what `invoke_tool` takes beside.
         Raises Untested if no such tool may be called, Trouble if the server does not acknowledge the call.
         """
         tool = self.session.tool(kind)
         if arguments is not None:
             tool = replace(tool, arguments=dict(arguments))
-        return self.invoke_tool(kind, tool, id=id, thread=thread, script=script, other=other)
+        return self.invoke_tool(kind, tool, id=id, thread=thread, script=script, other=other, **how)
 
     def invoke_tool(
         self,
@@ -155,10 +155,15 @@ class Peer(Recorder):
         thread: str | None = None,
         script: Callable[[int], Answer] | None = None,
         other: bool = False,
+        mailbox: Mailbox | None = None,
+        form: Form | None = None,
     ) -> Call:
-        """Call a tool, whatever it is. Raises Trouble if the server does not acknowledge the call."""
+        """Call a tool, whatever it is. Raises Trouble if the server does not acknowledge the call.
+
+        `mailbox` is one that another call has, too; `form` makes another body of the usual one.
+        """
         canaries = tuple(secrets.token_hex(LENGTH // 2) for _ in range(4))
-        mailbox = self.session.receiver.mailbox(script, suffix=f"/{canaries[0]}?key={canaries[1]}")
+        mailbox = mailbox or self.session.receiver.mailbox(script, suffix=f"/{canaries[0]}?key={canaries[1]}")
         call = Call(
             kind,
             id or fresh(),
@@ -173,7 +178,7 @@ class Peer(Recorder):
         for before in tool.setup:
             self._run(before.operation, dict(before.arguments), call.thread, other)
         schema = self.session.facts.free_text(tool.operation)
-        self._post_invocation(call, tool.operation, planted(tool.arguments, schema, canaries[2]))
+        self._post_invocation(call, tool.operation, planted(tool.arguments, schema, canaries[2]), form)
         return call
 
     def _run(self, operation: str, arguments: dict[str, Any], thread: str, other: bool) -> None:
@@ -183,9 +188,12 @@ class Peer(Recorder):
         if not box.until(lambda arrived: any(d.type == "tool_result" for d in arrived), self.grace):
             raise Trouble(f"the set-up call {operation!r} brought no result within {self.grace:g} s")
 
-    def _post_invocation(self, call: Call, operation: str, arguments: dict[str, Any]) -> None:
+    def _post_invocation(
+        self, call: Call, operation: str, arguments: dict[str, Any], form: Form | None = None
+    ) -> None:
         user = call.canaries[3] if call.canaries else None
         body = invocation(operation, arguments, call.id, call.thread, call.mailbox.url, user_id=user)
+        body = form(body) if form else body
         self.session.calls.append(call)
         call.sent = self.patience.now()
         credentials = self.session.other if call.other else None

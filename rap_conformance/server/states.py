@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import Future
+from dataclasses import replace
 
 from rap_conformance.engine.evidence import Exchange, Failure
 from rap_conformance.engine.scenario import NotApplicable, Trouble, Untested
+from rap_conformance.network.receiver import OK, Answer
 from rap_conformance.protocol.messages import fresh
-from rap_conformance.server.asking import Labelled
+from rap_conformance.server.asking import FAILING, Labelled, attempts_of
 from rap_conformance.server.beside import at_once
 from rap_conformance.server.call import Call
 from rap_conformance.server.corpus import live, ordinary
@@ -47,6 +49,10 @@ def states(peer: Peer) -> States:
                 ),
                 "a closed call": lambda: asked(
                     peer, stopped(peer, "pending", peer.close_thread), "a call whose thread was closed"
+                ),
+                "a call that was given up": lambda: asked(peer, given_up(peer), "a call that was given up"),
+                "a call that is delivered": lambda: asked(
+                    peer, delivered_again(peer), "a call whose delivery is tried again"
                 ),
                 "unknown ids": lambda: ordinary(peer),
             }
@@ -89,6 +95,33 @@ def failed(peer: Peer) -> Call:
     except Trouble as refused:
         raise Untested(str(refused)) from refused
     peer.need_result(call)
+    return call
+
+
+def unheard_of(peer: Peer) -> Call:
+    """A call of no operation that there is, which ended. Raises NotApplicable if the server refuses it."""
+    tool = replace(peer.session.tool("quick"), operation=fresh("no-such-operation"))
+    try:
+        call = peer.invoke_tool("quick", tool)
+    except Trouble as refused:
+        raise NotApplicable(str(refused)) from refused
+    peer.need_result(call)
+    return call
+
+
+def given_up(peer: Peer) -> Call:
+    """A quick call whose result was refused for good. Raises Untested if none comes."""
+    call = peer.invoke("quick", script=lambda _: Answer(status=400))
+    if not call.mailbox.until(attempts_of(call), peer.grace):
+        raise Untested("the quick call brought no result")
+    return call
+
+
+def delivered_again(peer: Peer) -> Call:
+    """A quick call whose result was refused three times at most. Raises Untested if none comes."""
+    call = peer.invoke("quick", script=lambda number: FAILING if number < TIMES else OK)
+    if not call.mailbox.until(attempts_of(call), peer.grace):
+        raise Untested("the quick call brought no result")
     return call
 
 

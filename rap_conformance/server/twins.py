@@ -11,7 +11,7 @@ from functools import partial
 
 from rap_conformance.engine.evidence import Exchange
 from rap_conformance.engine.scenario import Part, Untested
-from rap_conformance.protocol.messages import fresh
+from rap_conformance.protocol.messages import encode, fresh, query
 from rap_conformance.protocol.reading import means_alive
 from rap_conformance.server.asking import POLL
 from rap_conformance.server.call import Call
@@ -33,12 +33,14 @@ SLOWED, MOST_TRIES = 0.5, 3
 class Round:
     """A call that was asked about all the time, and twins of it; only the first is asked about, at the end.
 
+    `neighbour` is another call of its thread, made at the end.
     `last` is the last answer; `denied` what was answered "not alive", with what the first twin got then.
     `slowed` is how long the longest of the first pauses between two questions was, in seconds: where a limit
     makes us wait, nothing is asked often.
     """
 
     asked: Call
+    neighbour: Call
     twins: list[Call]
     last: Exchange
     denied: list[tuple[Exchange, Exchange]]
@@ -58,10 +60,22 @@ def ask_about_pending(peer: Peer, younger: int) -> Round:
     older = peer.invoke("pending")
     asked = peer.invoke("pending", id=call_id, thread=thread)
     calls = [older, *(peer.invoke("pending") for _ in range(younger))]
+    neighbour = peer.invoke("pending", thread=thread)
+    ask_around(peer, asked)
     last, denied, slowed = ask_from_all_sides(peer, asked, calls)
     for twin in calls:
         peer.need_result(twin)
-    return Round(asked, calls, last, denied, slowed)
+    return Round(asked, neighbour, calls, last, denied, slowed)
+
+
+def ask_around(peer: Peer, call: Call) -> None:
+    """Questions that name a call nearly, or name it and say more: they, too, only ask."""
+    elsewhere = peer.session.receiver.mailbox().url
+    told = {"callback_url": elsewhere, "alive": False, "status": "cancelled", "cancel": True, "ttl": 0}
+    for _ in range(3):
+        peer.ask(fresh(), call.thread)
+        peer.ask(call.id, fresh("thread"))
+    peer.post_status(encode({**query(call.id, call.thread), **told}))
 
 
 def ask_from_all_sides(

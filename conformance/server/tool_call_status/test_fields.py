@@ -144,7 +144,8 @@ def namesakes(peer: Peer) -> bool:
     while not pending.results and peer.patience.now() < end:
         pairs.append((peer.ask_about(pending), peer.ask_about(twin)))
         peer.patience.pace(POLL)
-    ended, control = peer.ask_about(quick), peer.ask_about(other)
+    # In this order whoever asks two replicas in turn asks each about both.
+    ended, control, again, once_more = (peer.ask_about(each) for each in (quick, other, other, quick))
     try:
         for call in (pending, twin):
             peer.need_result(call)
@@ -166,9 +167,9 @@ def namesakes(peer: Peer) -> bool:
         *denied[:1],
         case="the pending one of two calls with one id",
     )
-    if certain(ended) and not means_alive(control):
+    if certain(once_more) and not means_alive(control) and not means_alive(again):
         peer.expect(
-            not means_alive(ended),
+            not (means_alive(ended) and means_alive(once_more)),
             "`alive: false` for the call that ended, as for one of another id",
             "`alive: true`, as for its namesake in another thread",
             ended,

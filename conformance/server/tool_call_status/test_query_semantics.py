@@ -19,9 +19,11 @@ from rap_conformance.server.asking import (
     under_way,
     witnessed,
 )
+from rap_conformance.server.beside import beside
 from rap_conformance.server.call import Call
 from rap_conformance.server.lives import share
 from rap_conformance.server.peer import Peer
+from rap_conformance.server.variety import various
 
 LEAST = 5
 """Answers about a live call, or a subscription, without which nothing is said of them."""
@@ -51,7 +53,14 @@ def test_pending_alive(peer: Peer) -> None:
         peer.invoke("pending", thread=thread)
         yield from again_and_again(peer, limit, OFTEN)
 
-    answers = witnessed(peer, questions(), least=LEAST, thread=thread)
+    def others() -> Peer:
+        apart = peer.apart()
+        with apart.part("calls as other runtimes make them"):
+            various(apart)
+        return apart
+
+    apart, answers = beside(others, lambda: witnessed(peer, questions(), least=LEAST, thread=thread))
+    peer.record.join(apart.record)
     judge_live(peer, answers, "a pending call", "`alive: true` until the result", "before the result arrived")
 
 

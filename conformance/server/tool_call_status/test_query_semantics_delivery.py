@@ -28,9 +28,10 @@ LOOK = 6.0
 """Seconds for which a call is looked at whose result is refused each time."""
 GROWTH = 2.5
 """By how much a pause may exceed the one before: whoever is silent for longer may have given up."""
-GONE = Answer(status=410)
+GONE, MISSING, HANGING_UP = Answer(status=410), Answer(status=404), Answer(reset=True)
 TRIED_NO_MORE = "a call whose result is tried no more"
 REFUSED_FOR_GOOD = "a call whose result was answered 410"
+NOBODY_THERE = "a call whose result was answered 404"
 
 
 @scenario(
@@ -46,6 +47,8 @@ def test_honest_while_retrying(peer: Peer) -> None:
             "a result that is taken at last": lambda: refused(peer, TRIED_NO_MORE, taken_at_last),
             "a result that is never taken": lambda: refused(peer, TRIED_NO_MORE, lambda _: FAILING),
             "a result that is refused for good": lambda: refused(peer, REFUSED_FOR_GOOD, lambda _: GONE),
+            "a result that nobody is there for": lambda: refused(peer, NOBODY_THERE, lambda _: MISSING),
+            "a result whose receiver hangs up": lambda: refused(peer, TRIED_NO_MORE, hung_up_at_first),
             "a cancelled call": lambda: stopped(peer, "a cancelled call", peer.cancel),
             "a closed call": lambda: stopped(peer, "a call whose thread was closed", peer.close_thread),
         }
@@ -58,6 +61,11 @@ def test_honest_while_retrying(peer: Peer) -> None:
 def taken_at_last(number: int) -> Answer:
     """Refuse three times."""
     return FAILING if number < 3 else OK
+
+
+def hung_up_at_first(number: int) -> Answer:
+    """Hang up three times."""
+    return HANGING_UP if number < 3 else OK
 
 
 def refused(peer: Peer, what: str, script: Callable[[int], Answer]) -> Watched:

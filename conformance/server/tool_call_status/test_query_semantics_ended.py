@@ -33,6 +33,9 @@ def test_finished_not_alive(peer: Peer) -> None:
     def failed() -> Watched:
         return watch(peer, ended(peer, states.failed(peer), "a call that failed"))
 
+    def unheard_of() -> Watched:
+        return watch(peer, ended(peer, states.unheard_of(peer), "a call of no operation that there is"))
+
     def pending() -> Watched:
         call = peer.invoke("pending")
         known = until_alive(peer, call)
@@ -47,6 +50,7 @@ def test_finished_not_alive(peer: Peer) -> None:
             "a quick call": quick,
             "a call that was pending and was asked about meanwhile": pending,
             "a call that failed": failed,
+            "a call of no operation that there is": unheard_of,
         }
     )
     for title, seen in watched.items():

@@ -103,6 +103,16 @@ def pending_unchanged(peer: Peer) -> None:
     peer.judged()
     if asked.result is None:
         return
+    peer.expect(
+        peer.result_of(first.neighbour, first.neighbour.seconds + peer.grace),
+        "a result of the other call of its thread, too",
+        "none",
+        first.last,
+        case="asking about a pending call loses another one of its thread",
+        depends=OFTEN,
+        crowd=TIMES,
+        absence=True,
+    )
     texts = [comparable(call) for call in (asked, *first.twins)]
     peer.expect(
         texts[0] == texts[1] or texts[1] != texts[2],

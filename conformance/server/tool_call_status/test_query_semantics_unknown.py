@@ -6,16 +6,21 @@ Specification: "Tool Call Status Check", section "Query Semantics".
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from string import digits
+from uuid import uuid4
 
 from rap_conformance.engine.controls import Control
 from rap_conformance.engine.evidence import Exchange
 from rap_conformance.engine.scenario import Trouble, Untested, scenario
 from rap_conformance.protocol.ids import (
+    Variant,
     cut_misses,
     injected,
     injected_threads,
     longer,
     near_misses,
+    respelled_number,
+    respelled_uuid,
     separable,
     splits,
     token,
@@ -46,6 +51,12 @@ def test_unknown_not_alive(peer: Peer) -> None:
             "near misses of a live id": lambda: beside(peer, fresh(), resembling),
             "near misses of a long live id, and other borders": lambda: beside(peer, separable(), long),
             "near misses of a live id of 255 characters": lambda: beside(peer, token(255), long),
+            "other spellings of a live number": lambda: beside(
+                peer, f"7{token(19, digits)}", respelling("a live number as an id", respelled_number)
+            ),
+            "other spellings of a live UUID": lambda: beside(
+                peer, str(uuid4()), respelling("a live UUID as an id", respelled_uuid)
+            ),
             "texts that are no id": lambda: beside(peer, fresh(), hostile),
             "beside a subscription": lambda: beside(peer, fresh(), in_a_thread, "subscription"),
         }
@@ -100,6 +111,19 @@ def long(peer: Peer, call_id: str) -> Iterator[Question]:
 
     for number, (how, _, _) in enumerate(splits(fresh("thread"), call_id)):
         yield f"a live id {how}", other_border(number)
+
+
+def respelling(
+    what: str, respelled: Callable[[str], Iterator[Variant]]
+) -> Callable[[Peer, str], Iterator[Question]]:
+    """The control, then ids that would be the live one to whoever reads more than text in it."""
+
+    def ask(peer: Peer, call_id: str) -> Iterator[Question]:
+        yield itself(peer)
+        for how, variant in respelled(call_id):
+            yield in_its_thread(peer, f"{what}, {how}", variant)
+
+    return ask
 
 
 def hostile(peer: Peer, call_id: str) -> Iterator[Question]:

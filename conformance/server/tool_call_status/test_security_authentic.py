@@ -14,7 +14,7 @@ from rap_conformance.engine.controls import Control
 from rap_conformance.engine.evidence import Exchange
 from rap_conformance.engine.scenario import NotApplicable, Untested, Violation, scenario
 from rap_conformance.network.credentials import NOBODY
-from rap_conformance.protocol.forgeries import SMUGGLING, claims, spellings
+from rap_conformance.protocol.forgeries import SMUGGLING, claims, more_claims, spellings
 from rap_conformance.protocol.leaks import reveals
 from rap_conformance.protocol.messages import JSON, encode, fresh, query
 from rap_conformance.protocol.reading import means_alive
@@ -22,9 +22,11 @@ from rap_conformance.server.asking import ended, until_alive
 from rap_conformance.server.call import Call
 from rap_conformance.server.connections import after_us, before_us, conversations, spoilt
 from rap_conformance.server.corpus import live
+from rap_conformance.server.manners import takes_chunks
 from rap_conformance.server.merit import Ask, ask_as, on_merit, unhurried, wait_out
 from rap_conformance.server.peer import Peer
-from rap_conformance.server.strangers import Stranger, identity, strangers
+from rap_conformance.server.states import subscribed
+from rap_conformance.server.strangers import Stranger, identity, plainly_wrong, strangers
 from rap_conformance.server.tempo import batched
 
 MOST_CALLS = 4
@@ -59,6 +61,8 @@ def test_authentic_only(peer: Peer) -> None:
             expect_silence(peer, exchange, case)
     with peer.part("a live call"):
         ask_about_live(peer)
+    with peer.part("a subscription"):
+        ask_about_subscription(peer)
     with peer.part("a kept connection"):
         ask_on_kept_connections(peer)
 
@@ -104,6 +108,18 @@ def elsewhere(peer: Peer) -> Iterator[Ask[Exchange]]:
     for name, value in claims(open_path, user or "admin"):
         if name.lower() not in {piece.header.lower() for piece in identity(peer).pieces}:
             yield f"{name} without credentials", post(headers=(*JSON, (name, value)))
+    ours = {piece.header.lower() for piece in identity(peer).pieces} - {"authorization", "cookie"}
+    port = urlsplit(facts.status_url).port
+    for title, claimed in more_claims(f":{port}" if port else ""):
+        told = tuple((name, value) for name, value in claimed if name.lower() not in ours)
+        yield f"{title}, and no credentials", post(headers=(*JSON, *told))
+    yield "JSON declared as text/plain, without credentials", post(headers=(("Content-Type", "text/plain"),))
+    if takes_chunks(peer):
+        chunks = body[:20], body[20:]
+        yield (
+            "a chunked body, without credentials",
+            lambda: unhurried(peer, lambda: peer.post_status(chunks, credentials=NOBODY, patient=False)),
+        )
     for name in SMUGGLING:
         smuggled = (*JSON, (name, path))
         case = f"the path in {name} at an open one, without credentials"
@@ -134,6 +150,16 @@ def ask_about_live(peer: Peer) -> None:
         if not waiting:
             return
     peer.note(f"not asked about a live call, which ended too soon: {', '.join(t for t, _ in waiting)}")
+
+
+def ask_about_subscription(peer: Peer) -> None:
+    """Questions about a subscription, which a server may look up elsewhere."""
+    call = subscribed(peer)
+    callers = {"no credentials": NOBODY, "a wrong credential": plainly_wrong(peer)}
+    asks = [(title, lambda caller=caller: ask_as(peer, caller, call)) for title, caller in callers.items()]
+    for title, exchange in on_merit(peer, asks):
+        expect_silence(peer, exchange, f"{title}, about a subscription")
+    peer.cancel(call)
 
 
 def brought(call: Call) -> Callable[[object], object]:

@@ -122,6 +122,8 @@ def refusable(call_id: str, thread: str) -> list[tuple[str, bytes]]:
     """Bodies that a server may well answer with an error, about a call."""
     return [
         ("a number as the call's id", encode({"thread_id": thread, "tool_call_id": 7})),
+        ("a number as the thread's id", encode({"thread_id": 7, "tool_call_id": call_id})),
+        ("no thread id", encode({"tool_call_id": call_id})),
         ("no call id", encode({"thread_id": thread})),
         ("a list with the call's id", encode({"thread_id": thread, "tool_call_id": [call_id]})),
         ("an object as the call's id", encode({"thread_id": thread, "tool_call_id": {"$ne": ""}})),

@@ -20,6 +20,7 @@ from rap_conformance.server.call import Call, planted
 from rap_conformance.server.controls import need_answer
 from rap_conformance.server.corpus import live, ordinary
 from rap_conformance.server.peer import Peer
+from rap_conformance.server.states import states
 
 
 @dataclass
@@ -30,6 +31,12 @@ class Seen:
     unknown: list[Exchange] = field(default_factory=list)
     mirrors: set[str] = field(default_factory=set)
 
+
+NEARLY = {
+    "elsewhere": "asked for a live id under another thread's",
+    "near": "asked for an id like a live one",
+}
+"""Questions that name no call and nearly do, in words."""
 
 Groups = tuple[list[Exchange], list[Exchange]]
 """Answers about known calls, and about unknown ones before, between and after them.
@@ -64,6 +71,10 @@ def test_nothing_but_alive(peer: Peer) -> None:
         if not peer.patience.until(lambda: not means_alive(peer.ask_about(ended[0])), peer.grace, every=0.1):
             raise Untested("the call is alive after its end, which TCS006 is about")
         judge_group(peer, seen, lambda: beside_unknown(peer, ended[0]))
+    for state, made in states(peer).items():
+        if state not in {"unknown ids", "a live call"} and made.exception() is None:
+            with peer.part(state):
+                judge_state(peer, seen, [e for _, e in made.result() if e.status == 200 and carries_alive(e)])
     judge_mirrors(peer, seen)
     with peer.part("planted secrets"):
         if not peer.session.calls:
@@ -77,15 +88,39 @@ def test_nothing_but_alive(peer: Peer) -> None:
             peer.expect(not what, "nothing about any call", f"{what} in the answer", exchange, case=case)
 
 
+def judge_state(peer: Peer, seen: Seen, first: list[Exchange]) -> None:
+    """Judge what was answered anyway about a call in some state; asked again if that seems to tell of it."""
+
+    def again() -> Groups:
+        known, unknown = [], [peer.ask(fresh(), fresh("thread"))]
+        for exchange in first:
+            known.append(peer.post_status(exchange.request_body))
+            unknown.append(peer.ask(fresh(), fresh("thread")))
+        return answered([e for e in known if carries_alive(e)]), answered(unknown)
+
+    made = iter([(answered(first), answered([e for _, e in ordinary(peer)]))])
+    judge_group(peer, seen, lambda: next(made, None) or again())
+
+
 def live_beside_unknown(peer: Peer, ended: list[Call]) -> Groups:
     """Two live calls; the first is put into `ended`."""
     first = peer.invoke("pending")
     questions: list[Question] = [("unknown", lambda call: peer.ask(fresh(), call.thread))]
+    questions += [
+        ("elsewhere", lambda call: peer.ask(call.id, fresh("thread"))),
+        ("near", lambda call: peer.ask(f"{call.id[:-1]}.", call.thread)),
+    ]
     for title, ask in (("live", peer.ask_about), ("other", lambda _: peer.ask_about(first))) * 2:
         questions += [(title, ask), questions[0]]
     answers = while_live(peer, questions)
     over = peer.need_result(first).arrived - peer.slack
     ended.append(first)
+    for title, exchange in answers:
+        if title in NEARLY and (what := leaked(exchange, planted(peer.session.calls))):
+            got = f"{what} in the answer"
+            raise Violation(
+                "nothing about the call", got, exchange, case=f"a call's secrets, {NEARLY[title]}"
+            )
     alive = [e for title, e in answers if title == "live" or (title == "other" and e.ended < over)]
     return answered(alive), answered([e for title, e in answers if title == "unknown"])
 

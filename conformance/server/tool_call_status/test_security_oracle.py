@@ -22,6 +22,7 @@ from rap_conformance.server.asking import Labelled, Question, while_live
 from rap_conformance.server.controls import need_answer
 from rap_conformance.server.merit import ask_as, wait_out
 from rap_conformance.server.peer import Peer
+from rap_conformance.server.states import subscribed
 from rap_conformance.server.strangers import plainly_wrong
 
 PAIRS, WORTH_TELLING, IMPROBABLE = 40, 0.010, 1e-6
@@ -63,7 +64,8 @@ def test_no_existence_oracle(peer: Peer) -> None:
     seen = rejections(peer)
     if any(list(oracles(each)) for each in seen):
         # What differs by chance, as between the machines behind one address, hardly does so twice.
-        seen = [one.joined(more) for one, more in zip(seen, rejections(peer), strict=True)]
+        more = {each.caller: each for each in rejections(peer)}
+        seen = [each.joined(more[each.caller]) for each in seen if each.caller in more]
     compared = 0
     for each in seen:
         found = list(oracles(each))
@@ -87,7 +89,7 @@ def rejections(peer: Peer) -> list[Rejections]:
         questions = [each for title, caller in callers.items() for each in series(peer, title, caller, 3)]
         answers = while_live(peer, questions)
         if recovery.is_over():
-            return [about(title, answers) for title in callers]
+            return [about(title, answers) for title in callers] + about_subscriptions(peer, callers)
         recovery.locks_out = True
     seen = []
     for title, caller in callers.items():
@@ -95,6 +97,25 @@ def rejections(peer: Peer) -> list[Rejections]:
         seen.append(about(title, while_live(peer, series(peer, title, caller, 1))))
     wait_out(peer)
     return seen
+
+
+def about_subscriptions(peer: Peer, callers: dict[str, Credentials]) -> list[Rejections]:
+    """What the same callers get about a subscription; nothing where there is none, or a lock-out begins."""
+    try:
+        call = subscribed(peer)
+    except Untested as missing:
+        peer.note(f"rejections about subscriptions were not compared: {missing}")
+        return []
+    seen = []
+    for title, caller in callers.items():
+        case = f"{title}, about a subscription"
+        asked = series(peer, case, caller, 3)
+        seen.append(about(case, [(what, ask(call)) for what, ask in asked]))
+    peer.cancel(call)
+    if peer.session.recovery.is_over():
+        return seen
+    peer.session.recovery.locks_out = True
+    return []
 
 
 def series(peer: Peer, title: str, caller: Credentials, count: int) -> list[Question]:

@@ -24,6 +24,7 @@ from rap_conformance.server.call import Call
 from rap_conformance.server.controls import need_alive, need_answer
 from rap_conformance.server.corpus import smallest_of
 from rap_conformance.server.manners import in_slow_pieces
+from rap_conformance.server.onlookers import Onlookers
 from rap_conformance.server.peer import Peer
 from rap_conformance.server.tempo import batched
 
@@ -109,12 +110,16 @@ def send_malformed(peer: Peer, bad: Malformed) -> Exchange:
 
 def judge_inputs(peer: Peer, inputs: list[Input], kind: Literal["hostile", "malformed"]) -> None:
     """Judge each input; after each, or after several of a slow server, look whether it is still there."""
+    onlookers = Onlookers(peer)
     for (case, _, fields), exchange in zip(inputs, answered(peer, inputs), strict=True):
+        onlookers.saw(exchange)
         if kind == "hostile" and case not in GENERATED:
             for title, single in alone(peer, case, exchange):
                 peer.survived(single, exchange)
                 judge_input(peer, title, single, fields, kind)
         judge_input(peer, case, exchange, fields, kind)
+    with peer.part("a call that is pending meanwhile"):
+        onlookers.judge("hostile ids" if kind == "hostile" else "malformed bodies")
 
 
 def judge_input(

@@ -8,7 +8,7 @@ from __future__ import annotations
 from rap_conformance.engine.controls import Positive
 from rap_conformance.engine.evidence import Exchange
 from rap_conformance.engine.requirement import Level
-from rap_conformance.engine.scenario import Untested, Violation, scenario
+from rap_conformance.engine.scenario import NotApplicable, Trouble, Untested, Violation, scenario
 from rap_conformance.protocol.reading import DuplicateKey, lenient_json, strict_json, unasked_encoding
 from rap_conformance.server.facts import MANIFEST_CAP, parse_manifest
 from rap_conformance.server.manifest import discovery_of
@@ -25,6 +25,8 @@ def test_served(peer: Peer) -> None:
         raise Violation("status 200", f"status {exchange.status}", exchange, case="status")
     with peer.part("once more"):
         judge_again(peer)
+    with peer.part("while a call is pending"):
+        judge_busy(peer)
     with peer.part("its form"):
         judge_served(peer, exchange)
 
@@ -38,6 +40,24 @@ def judge_again(peer: Peer) -> None:
         str(exchange.failure or f"status {exchange.status}"),
         exchange,
         case="asked once more",
+    )
+
+
+def judge_busy(peer: Peer) -> None:
+    """A server that works answers discovery as one that rests. Raises NotApplicable without such a tool."""
+    try:
+        call = peer.invoke("pending")
+    except (Untested, Trouble) as missing:
+        raise NotApplicable(str(missing)) from missing
+    exchange = peer.discover()
+    peer.cancel(call)
+    peer.expect(
+        exchange.status == 200,
+        "status 200, whatever the server works on",
+        str(exchange.failure or f"status {exchange.status}"),
+        exchange,
+        case="while a call is pending",
+        depends="a call is pending",
     )
 
 

@@ -6,6 +6,7 @@ Specification: "Toolsets", section "Input Schema".
 from __future__ import annotations
 
 from typing import Any
+from urllib.parse import unquote
 
 from rap_conformance.contract import schema_problem
 from rap_conformance.engine.controls import Positive
@@ -47,10 +48,56 @@ def test_input_schema_valid(peer: Peer) -> None:
                 exchange,
                 case="inputSchema",
             )
+            declared = tool["inputSchema"]
+            nowhere = dangling(declared) if isinstance(declared, dict) else None
+            peer.expect(
+                nowhere is None,
+                "references to what is there",
+                f"{title}: {nowhere!a:.80} is nowhere in the schema",
+                exchange,
+                case="a reference in an inputSchema",
+                level=Level.SHOULD,
+            )
     if undecided and not peer.record.judged:
         raise Untested("; ".join(undecided[:3]))
     for text in undecided[:3]:
         peer.note(text)
+
+
+def dangling(declared: dict[str, Any]) -> str | None:
+    """The first reference by a JSON pointer to what the schema does not hold; None if there is none.
+
+    Where the schema names bases of its own, what a pointer is relative to is another's business.
+    """
+    waiting: list[Any] = [declared]
+    while waiting:
+        each = waiting.pop()
+        if isinstance(each, dict):
+            if "$id" in each or "id" in each:
+                return None
+            target = each.get("$ref")
+            if isinstance(target, str) and target.startswith("#/") and not is_there(declared, target):
+                return target
+            # What is no schema may hold anything, a member called $ref too.
+            waiting += [
+                value for key, value in each.items() if key not in {"const", "enum", "default", "examples"}
+            ]
+        elif isinstance(each, list):
+            waiting += each
+    return None
+
+
+def is_there(declared: Any, pointer: str) -> bool:
+    """Whether a JSON pointer, as the fragment of a URL, leads to something (RFC 6901, 6)."""
+    for part in unquote(pointer)[2:].split("/"):
+        key = part.replace("~1", "/").replace("~0", "~")
+        if isinstance(declared, dict) and key in declared:
+            declared = declared[key]
+        elif isinstance(declared, list) and key.isdecimal() and int(key) < len(declared):
+            declared = declared[int(key)]
+        else:
+            return False
+    return True
 
 
 @scenario("DSC009", control=Positive("a tool without parameters has to be there"))
