@@ -1,4 +1,4 @@
-"""The servers of six frameworks: what is found in each is what docs/frameworks.md says."""
+"""The servers of six frameworks: what docs/frameworks.md says is what `make frameworks` expects of each."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from fixtures.servers.frameworks.__main__ import SERVERS, built, certified
+from fixtures.servers.frameworks.__main__ import SERVERS
 from tests.support import ROOT
 
 PAGE = (ROOT / "docs" / "frameworks.md").read_text("utf-8")
@@ -24,11 +24,3 @@ def test_each_finding_has_its_paragraph(name: str) -> None:
     heading = ROWS[list(SERVERS).index(name)].split("[")[1].split("]")[0]
     own = f"## FastAPI{rest}".split(f"## {heading}\n")[1].split("\n## ")[0]
     assert all(f"({code}, " in own or f"({code}, " in everybody for code in SERVERS[name].found)
-
-
-@pytest.mark.deep
-@pytest.mark.parametrize("name", SERVERS)
-def test_what_is_found_in_it_is_what_the_page_says(name: str) -> None:
-    if why := built(name):
-        pytest.skip(why)
-    assert certified(name) == SERVERS[name].found
