@@ -95,7 +95,8 @@ class Runner:
         self._start(lambda job: job.beside or (slow and job.requirement.stage is Stage.HARMLESS))
 
     def _start(self, wanted: Callable[[Job], bool]) -> None:
-        for code, job in self.jobs.items():
+        # What has parts takes longest, so it comes first.
+        for code, job in sorted(self.jobs.items(), key=lambda item: not item[1].scenario.parts):
             if code not in self._futures and wanted(job) and self._standing(job.requirement) is None:
                 self._futures[code] = self.session.beside(lambda job=job: self._judge(job))  # type: ignore[misc]
 

@@ -37,6 +37,8 @@ from rap_conformance.server.tempo import Tempo
 from rap_conformance.server.tools import Tools
 
 T = TypeVar("T")
+STAGGER = 0.3
+"""Seconds between the starts of what runs beside each other."""
 VERY_LATE = 0.3
 """Seconds that an answer takes of a server of which everything is asked beside each other."""
 _SIDES = 48
@@ -72,6 +74,7 @@ class ServerSession:
         self._closing = threading.Lock()
         self._closed = False
         self._began_beside: float | None = None
+        self._beside = 0
         self.supervisor: Supervisor | None = None
         self.pool = ThreadPoolExecutor(max_workers=_SIDES, thread_name_prefix="scenario")
         for text in config.secrets():
@@ -150,10 +153,17 @@ class ServerSession:
         self.history.break_(code)
 
     def beside(self, work: Callable[[], T]) -> Future[T]:
-        """Do something beside all else."""
+        """Do something beside all else: not all of it in the first moment, for many servers have limits."""
         if self._began_beside is None:
             self._began_beside = self.patience.now()
-        return self.pool.submit(work)
+        begin = self._began_beside + (0.0 if self.slow() else STAGGER * self._beside)
+        self._beside += 1
+
+        def when_due() -> T:
+            self.patience.pace(max(0.0, begin - self.patience.now()))
+            return work()
+
+        return self.pool.submit(when_due)
 
     def slow(self) -> bool:
         """Whether each answer is so late that whatever harms nobody else runs beside each other."""

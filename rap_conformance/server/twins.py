@@ -60,7 +60,7 @@ def ask_about_pending(peer: Peer, younger: int) -> Round:
     older = peer.invoke("pending")
     asked = peer.invoke("pending", id=call_id, thread=thread)
     calls = [older, *(peer.invoke("pending") for _ in range(younger))]
-    neighbour = peer.invoke("pending", thread=thread)
+    neighbour, _ = (peer.invoke("pending", thread=each) for each in (thread, older.thread))
     ask_around(peer, asked)
     last, denied, slowed = ask_from_all_sides(peer, asked, calls)
     for twin in calls:
@@ -108,6 +108,8 @@ def ask_from_all_sides(
                 last, beside = peer.ask_about(call), peer.ask_about(twins[0])
                 if means_alive(last) is False and means_alive(beside):
                     denied.append((last, beside))
+            elif means_alive(last):
+                denied.clear()  # who knows the call now did not lose it by our asking
             peer.patience.pace(PACE if asked < MOST / SIDES else RARELY)
         return last
 
