@@ -72,10 +72,9 @@ def ask_around(peer: Peer, call: Call) -> None:
     """Questions that name a call nearly, or name it and say more: they, too, only ask."""
     elsewhere = peer.session.receiver.mailbox().url
     told = {"callback_url": elsewhere, "alive": False, "status": "cancelled", "cancel": True, "ttl": 0}
-    for _ in range(3):
-        peer.ask(fresh(), call.thread)
-        peer.ask(call.id, fresh("thread"))
-    peer.post_status(encode({**query(call.id, call.thread), **told}))
+    nearly = [partial(peer.ask, fresh(), call.thread), partial(peer.ask, call.id, fresh("thread"))]
+    more = partial(peer.post_status, encode({**query(call.id, call.thread), **told}))
+    peer.session.tempo.at_once([*nearly * 3, more])
 
 
 def ask_from_all_sides(
