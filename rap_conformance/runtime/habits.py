@@ -51,6 +51,8 @@ class Habits:
         self.unsupported: list[str] = []
         self.asking: float | None = None
         self.pruning = 0.0
+        self.gave_up = False
+        """Whether it was seen giving something up, or not doing so in time."""
         self.boots = 0
         """How often it was booted."""
         self._wakers: ThreadPoolExecutor | None = None

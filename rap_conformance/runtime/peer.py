@@ -172,6 +172,15 @@ class RuntimePeer(Boots):
         known = max(self.timing.settle, 3.0 + 2 * self.habits.pruning)
         self.until(over, self.timing.patience if patient else known)
         self.habits.pruning = max(self.habits.pruning, changed - began)
+        self.habits.gave_up = True
+
+    def learn_pruning(self) -> None:
+        """Find out how long the runtime takes to give a call up, if no other requirement has done so: in a
+        boot of its own, before the one that it matters in."""
+        if not self.habits.gave_up:
+            lost = self.prunable()
+            self.boot(lost)
+            self.settled(lost, lost, patient=True)
 
     def gate(self, limit: float) -> Gate:
         """Holds answers back for `limit` seconds at most."""

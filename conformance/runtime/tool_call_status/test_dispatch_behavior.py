@@ -68,14 +68,8 @@ def test_concurrent(runtime: RuntimePeer) -> None:
 
 
 def grace(runtime: RuntimePeer) -> float:
-    """Seconds without an effect that show that an answer waits for something else.
-
-    How long it takes to give a call up is found out first, if no other requirement has done so.
-    """
-    if not runtime.habits.pruning:
-        lost = runtime.prunable()
-        runtime.boot(lost)
-        runtime.settled(lost, lost, patient=True)
+    """Seconds without an effect that show that an answer waits for something else."""
+    runtime.learn_pruning()
     return max(STALL, 1.0 + 1.5 * runtime.habits.pruning)
 
 
@@ -256,6 +250,7 @@ def judge_message(runtime: RuntimePeer, server: ToolServer, thread: str, where: 
 @scenario("RTS015", control=Positive("only calls that some server was asked about, or that left, are judged"))
 def test_many_servers_rule(runtime: RuntimePeer) -> None:
     """Origin unknown: alive if anyone says so, else unknown if anyone cannot be asked."""
+    runtime.learn_pruning()
     servers = [runtime.server() for _ in range(3)]
     cases = {
         "one of several says that it is alive": alive(True),
