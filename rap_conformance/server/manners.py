@@ -194,7 +194,8 @@ def judge(peer: Peer, case: str, exchange: Exchange, check: Check, level: Level 
     if found is None:
         peer.judged()
         return True
-    # RFC 9112, 6.3 lets a server ask for a length; a runtime reads even that as a lost call (note N45).
-    level = Level.SHOULD if exchange.status == 411 else level
+    # HTTP lets a server ask for a length, and meet no expectation; a runtime reads even that as a lost call
+    # (note N45).
+    level = Level.SHOULD if exchange.status in {411, 417} else level
     peer.report(Violation(found[0], found[1], exchange, case=case, level=level))
     return False

@@ -5,6 +5,7 @@ Specification: "Toolsets", section "Input Schema".
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 from urllib.parse import unquote
 
@@ -15,8 +16,19 @@ from rap_conformance.engine.scenario import NotApplicable, Untested, Violation, 
 from rap_conformance.server.manifest import need_tools
 from rap_conformance.server.peer import Peer
 
-OPEN_ENDED = frozenset("anyOf oneOf allOf $ref $dynamicRef if not patternProperties enum const".split())
+OPEN_ENDED = frozenset(
+    "anyOf oneOf allOf $ref $dynamicRef if not patternProperties dependentSchemas dependencies "
+    "enum const".split()
+)
 """Keywords by which a schema may have parameters although it lists no properties."""
+MAPS = frozenset("properties patternProperties $defs definitions dependentSchemas dependencies".split())
+SCHEMAS = frozenset(
+    "allOf anyOf oneOf not if then else items prefixItems additionalItems unevaluatedItems contains "
+    "additionalProperties unevaluatedProperties propertyNames contentSchema".split()
+)
+"""Keywords whose values are schemas, or lists of them; those in which each member is one."""
+NO_NAMES: tuple[Any, ...] = (False, {"not": {}}, {"not": True}, {"enum": []}, {"maxLength": -1})
+"""Schemas of names that no name meets."""
 
 
 @scenario("DSC008", control=Positive("a tool has to be there"))
@@ -78,13 +90,17 @@ def dangling(declared: dict[str, Any]) -> str | None:
             target = each.get("$ref")
             if isinstance(target, str) and target.startswith("#/") and not is_there(declared, target):
                 return target
-            # What is no schema may hold anything, a member called $ref too.
-            waiting += [
-                value for key, value in each.items() if key not in {"const", "enum", "default", "examples"}
-            ]
-        elif isinstance(each, list):
-            waiting += each
+            waiting += inside(each)
     return None
+
+
+def inside(schema: dict[str, Any]) -> Iterator[Any]:
+    """The schemas in a schema. What is none, as under a keyword of one's own, may hold anything."""
+    for key, value in schema.items():
+        if key in MAPS and isinstance(value, dict):
+            yield from value.values()
+        elif key in SCHEMAS:
+            yield from value if isinstance(value, list) else [value]
 
 
 def is_there(declared: Any, pointer: str) -> bool:
@@ -138,5 +154,5 @@ def is_closed(declared: dict[str, Any]) -> bool:
         declared.get("additionalProperties") is False
         or declared.get("unevaluatedProperties") is False
         or declared.get("maxProperties") == 0
-        or declared.get("propertyNames") is False
+        or declared.get("propertyNames") in NO_NAMES
     )
