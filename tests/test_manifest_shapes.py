@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import shlex
+import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from conformance.server.toolsets.test_input_schema import dangling, is_closed, takes_nothing
 from conformance.server.toolsets.test_tool_names import is_plain
+from rap_conformance.runtime import embedded
+from tests.support import run
 
+NAMES, HOME = embedded.package()
 OBJECT = {"type": "object"}
 
 
@@ -73,3 +79,25 @@ def test_references_to_nowhere(schema: dict[str, Any], target: str | None) -> No
 )
 def test_white_space_and_control_characters_in_names(name: str, allowed: bool) -> None:
     assert is_plain(name) is allowed
+
+
+@pytest.mark.parametrize(("path", "verdict"), [("", "pass"), ("/elsewhere", "fail")])
+def test_a_404_may_be_about_the_operation(path: str, verdict: str, tmp_path: Path) -> None:
+    """No tool may be called, and one that there is not is answered 404: somebody is there all the same."""
+    words = [sys.executable, "-m", f"{NAMES}.servers.varied", "--by-name", "--token", "of-no-value", "--port"]
+    if path:
+        words = [*words[:-1], "--mutant", "endpoint-nowhere", "--port"]
+    outcome = run(
+        tmp_path,
+        "check",
+        "--server-cmd",
+        shlex.join(words) + " {port}",
+        "--auth-header",
+        "Authorization: Bearer of-no-value",
+        "--invoke",
+        "configured",
+        "--requirement",
+        "DSC003",
+        PYTHONPATH=HOME,
+    )
+    assert outcome.verdicts() == {"DSC003": verdict}, outcome.out

@@ -5,11 +5,15 @@ Specification: "Toolsets", section "Toolset Definition".
 
 from __future__ import annotations
 
+from typing import Any
 from urllib.parse import urlsplit
 
 from rap_conformance.engine.controls import Positive
+from rap_conformance.engine.evidence import Exchange, Headers
 from rap_conformance.engine.scenario import Untested, Violation, scenario
 from rap_conformance.protocol.messages import JSON, encode, fresh, invocation
+from rap_conformance.protocol.presence import State
+from rap_conformance.server.endpoints import Inquiry
 from rap_conformance.server.facts import is_wildcard
 from rap_conformance.server.manifest import is_name, length_of, manifest_of
 from rap_conformance.server.peer import Peer
@@ -73,17 +77,35 @@ def expect_endpoint(peer: Peer, endpoint: str) -> None:
     status, accepted = answer.status, bool(peer.session.calls)
     # 401 and 403 are a question of credentials, 400 and 422 of the invocation: somebody is there.
     if status is None or status in {404, 405, 410} or status >= 500 or 300 <= status < 400:
-        if status is None or not accepted or peer.session.facts.endpoint != endpoint:
+        ours = accepted and peer.session.facts.endpoint == endpoint
+        if status is None or not (ours or is_somebody(peer, endpoint, body)):
             raise Violation(
                 "an invocation endpoint",
                 str(answer.failure or f"status {status}"),
                 answer,
                 case="invocation at the endpoint",
             )
-        peer.note(f"an operation that does not exist is answered {status}; others are accepted there")
+        peer.note(
+            f"an operation that does not exist is answered {status}, but not as at a path without anybody"
+        )
     elif status >= 300 and not accepted:
         raise Untested(f"no invocation was accepted (status {status})")
     peer.judged()
+
+
+def is_somebody(peer: Peer, endpoint: str, body: dict[str, Any]) -> bool:
+    """Whether an invocation is answered there otherwise than at a path that cannot exist.
+
+    A 404 may be about the operation; that one is acknowledged with 200 is asked by another page.
+    """
+    parts = urlsplit(endpoint)
+
+    def send(method: str, url: str, sent: bytes, headers: Headers) -> Exchange:
+        return peer.send(method, url, sent, headers=headers)
+
+    inquiry = Inquiry(send, f"{parts.scheme}://{parts.netloc}", parts.path or "/")
+    inquiry.ask("POST", encode(body), str(body["id"]), str(body["group_id"]), str(body["operation"]))
+    return inquiry.shown().state is State.PRESENT
 
 
 @scenario("DSC004", control=Positive("the manifest has to be there"))
