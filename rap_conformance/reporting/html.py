@@ -111,6 +111,7 @@ def prefix(run: Run) -> list[Markup]:
         not_applicable=by_reason(of(run, Verdict.NOT_APPLICABLE)),
         pictures=lifeline(run.life, "The life of one call") + histogram(run.latencies),
         cards=_cards(run, begin),
+        failing=of(run, Verdict.FAIL) + of(run, Verdict.ERROR),
         facts=_facts(run),
         script=script(),
     )
