@@ -15,6 +15,7 @@ from rap_conformance.engine.scenario import Untested
 from rap_conformance.network.patience import Patience
 from rap_conformance.server import merit, recovery
 from rap_conformance.server.recovery import Recovery
+from rap_conformance.server.tempo import Tempo
 from tests.runs import exchange
 
 
@@ -57,7 +58,7 @@ def recovering(doorman: Doorman, gone: bool = False) -> Recovery:
 
 
 def peer(recovers: Recovery) -> Any:
-    session = SimpleNamespace(recovery=recovers, recovered=recovers.wait)
+    session = SimpleNamespace(recovery=recovers, recovered=recovers.wait, tempo=Tempo())
     return SimpleNamespace(session=session, patience=Patience())
 
 

@@ -15,7 +15,7 @@ from rap_conformance.engine.evidence import Exchange, Failure, Verdict
 from rap_conformance.engine.once import Once
 from rap_conformance.engine.plan import Plan
 from rap_conformance.engine.run import Target
-from rap_conformance.engine.scenario import PeerDied, Trouble, Untested
+from rap_conformance.engine.scenario import Halted, PeerDied, Trouble, Untested
 from rap_conformance.engine.session import Account, Lack
 from rap_conformance.network.credentials import Credentials
 from rap_conformance.network.patience import Patience
@@ -160,7 +160,8 @@ class ServerSession:
         self._beside += 1
 
         def when_due() -> T:
-            self.patience.pace(max(0.0, begin - self.patience.now()))
+            with contextlib.suppress(Halted):  # the work finds out by itself that the run is over
+                self.patience.pace(max(0.0, begin - self.patience.now()))
             return work()
 
         return self.pool.submit(when_due)
