@@ -138,11 +138,13 @@ def in_its_thread(peer: Peer, title: str, tool_call_id: str) -> Question:
 def until_alive(peer: Peer, call: Call, within: float | None = None) -> Exchange:
     """Ask until the call is alive, has ended, or `within` (the grace time) is over; gives the last answer."""
     end = peer.patience.now() + (peer.grace if within is None else within)
+    pause = POLL
     while True:
         exchange = peer.ask_about(call)
         if means_alive(exchange) or ended(call) or peer.patience.now() > end:
             return exchange
-        peer.patience.pace(POLL)
+        peer.patience.pace(pause)
+        pause = min(1.5 * pause, 5 * POLL)  # what is never alive must not use up a limit that all share
 
 
 def ended(call: Call) -> bool:
