@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from rap_conformance.network.ports import Lease
 from tests import warm
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -66,12 +67,13 @@ def run(folder: Path, *arguments: str, within: float = 90.0, **more: str) -> Out
     )
 
 
+_leases: list[Lease] = []
+
+
 def unused_port() -> int:
-    """A port of loopback nobody listens on."""
-    with socket.socket() as bound:
-        bound.bind(("127.0.0.1", 0))
-        port: int = bound.getsockname()[1]
-        return port
+    """A port of loopback nobody listens on, and nobody else is given while this process lives."""
+    _leases.append(Lease())
+    return _leases[-1].port
 
 
 @contextlib.contextmanager

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import random
 import shlex
 import signal
 import socket
@@ -20,7 +19,7 @@ from pathlib import Path
 
 from rap_conformance.engine.scenario import Halted
 from rap_conformance.network.patience import Patience
-from rap_conformance.network.receiver import free_socket
+from rap_conformance.network.ports import Lease
 from rap_conformance.network.redaction import Redactor
 
 _TAIL = 4000
@@ -36,21 +35,6 @@ def split_command(command: str) -> list[str]:
     if os.name == "nt":
         return [word.strip('"') for word in shlex.split(command, posix=False)]
     return shlex.split(command)
-
-
-def free_port(host: str = "127.0.0.1") -> int:
-    """A port nobody listens on right now, below those that systems give to outgoing connections.
-
-    A client that keeps trying a port of that range until somebody listens may be connected to itself.
-    """
-    ports = random.SystemRandom().sample(range(20_000, 32_000), 200)
-    for port in ports:
-        try:
-            free_socket(host, port).close()
-        except OSError:
-            continue
-        return port
-    raise OSError("no free port between 20000 and 32000")
 
 
 def listens(host: str, port: int) -> bool:
@@ -94,7 +78,8 @@ class Supervisor:
         self._patience = patience
         self._redactor = redactor
         self._host = host
-        self.port = free_port(host)
+        self._lease = Lease(host)
+        self.port = self._lease.port
         self._words = [word.replace("{port}", str(self.port)) for word in split_command(command)]
         self._environment = environment
         self._process: subprocess.Popen[bytes] | None = None
@@ -104,8 +89,11 @@ class Supervisor:
     def start(self, ready: Callable[[], bool] | None, within: float = 30.0) -> None:
         """Start the command and wait until `ready` says so (None: do not wait).
 
-        Raises CommandFailed if the command exits first or is not ready within `within` seconds.
+        Raises CommandFailed if the command exits first or is not ready within `within` seconds, or if
+        somebody else listens on its port: their answers would be taken for those of the command.
         """
+        if listens(self._host, self.port):
+            raise CommandFailed(f"was not started: somebody else listens on its port {self.port}")
         warden = str(Path(__file__).with_name("warden.py"))
         environment = {**os.environ, "PORT": str(self.port), **(self._environment or {})}
         self._process = subprocess.Popen(
@@ -157,8 +145,9 @@ class Supervisor:
         self.kill()
 
     def close(self) -> None:
-        """Stop the process and delete its output."""
+        """Stop the process, delete its output, and let others have the port."""
         self.stop()
+        self._lease.close()
         self._output.close()
         Path(self._output.name).unlink(missing_ok=True)
 
