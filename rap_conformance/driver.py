@@ -21,10 +21,11 @@ from rap_conformance.engine import baseline
 from rap_conformance.engine.events import Ended, Event, Events
 from rap_conformance.engine.evidence import Verdict
 from rap_conformance.engine.inputs import ConfigError
+from rap_conformance.engine.job import Job
 from rap_conformance.engine.making import Ending, made
 from rap_conformance.engine.requirement import Requirement
 from rap_conformance.engine.run import Result, Run
-from rap_conformance.engine.runner import Job, Runner
+from rap_conformance.engine.runner import Runner
 from rap_conformance.engine.safe import terminal_text
 from rap_conformance.engine.scenario import Halted, Refused, scenario_of
 from rap_conformance.engine.signals import SIGNALS

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
 from rap_conformance.engine.evidence import Exchange, Verdict
+from rap_conformance.engine.requirement import Stage
 from rap_conformance.engine.run import Target
 from rap_conformance.engine.scenario import PeerDied
 
@@ -71,8 +72,8 @@ class Judging(Protocol):
     def beside(self, work: Callable[[], T]) -> Future[T]:
         """Do something beside all else."""
 
-    def slow(self) -> bool:
-        """Whether each answer is so late that whatever harms nobody else runs beside each other."""
+    def slow(self, stage: Stage = Stage.HARMLESS) -> bool:
+        """Whether each answer is so late that everything of a stage runs beside each other."""
 
     def left(self) -> float:
         """About how many seconds what runs beside each other still takes."""

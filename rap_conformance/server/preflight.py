@@ -23,7 +23,7 @@ from rap_conformance.server.facts import MANIFEST_CAP, is_wildcard, parse_manife
 from rap_conformance.server.peer import Peer
 from rap_conformance.server.rehearsal import rehearse, survive
 from rap_conformance.server.session import ServerSession
-from rap_conformance.server.tempo import Tempo
+from rap_conformance.server.tempo import CROWD, Tempo
 
 NOBODY_HOME = frozenset({Failure.REFUSED, Failure.NAME, Failure.TLS, Failure.OTHER})
 
@@ -71,6 +71,7 @@ def _discover(session: ServerSession) -> None:
         said = f"nobody answers at {facts.base}: {exchange.failure.value}{detail}"
         raise Refused(said, EXIT_NOBODY)
     facts.discovery = exchange
+    session.tempo = Tempo([exchange.elapsed])
     facts.manifest = parse_manifest(exchange) if exchange.status is not None else None
     if facts.manifest is None:
         facts.no_calls = _no_manifest(session, exchange)
@@ -137,10 +138,11 @@ def _status(session: ServerSession, peer: Peer) -> None:
 
     def send(method: str, url: str, body: bytes, headers: Headers) -> Exchange:
         exchange = peer.send(method, url, body, headers=headers)
-        survive(session, peer, exchange)
+        if exchange.status is None or url.endswith(STATUS_PATH):
+            survive(session, peer, exchange)
         return exchange
 
-    inquiry = Inquiry(send, facts.base, STATUS_PATH)
+    inquiry = Inquiry(send, facts.base, STATUS_PATH, session.tempo.at_once)
     call_id, thread = fresh(), fresh("thread")
     body = encode(query(call_id, thread))
     facts.status_plainly = plain = inquiry.ask("POST", body, call_id, thread)[0].status
@@ -170,6 +172,9 @@ def _status(session: ServerSession, peer: Peer) -> None:
 def _tempo(session: ServerSession) -> None:
     """How late answers are; the first one may have come from a server that was not awake yet."""
     session.tempo = Tempo(session.history.elapsed)
+    if session.tempo.late:
+        asked = session.tempo.at_once([session.ordinary] * CROWD)
+        session.tempo = Tempo(session.history.elapsed, [exchange.elapsed for exchange in asked])
     if said := session.tempo.said(session.common.examples):
         session.notes.append(said)
 

@@ -7,6 +7,8 @@ kind they are: one whose result says `"subscription": true` is a subscription.
 
 from __future__ import annotations
 
+from functools import partial
+
 from rap_conformance.engine.evidence import Exchange
 from rap_conformance.engine.scenario import NotApplicable, PeerDied, Trouble, Untested
 from rap_conformance.network.receiver import Delivery
@@ -30,7 +32,8 @@ def rehearse(session: ServerSession, peer: Peer) -> None:
     configured = [kind for kind in KINDS if kind in session.config.scenarios]
     if "quick" not in configured:
         _find(session, peer)
-    calls = {kind: call for kind in configured if (call := _call(session, peer, kind)) is not None}
+    made = session.tempo.at_once([partial(_call, session, peer, kind) for kind in configured])
+    calls = {kind: call for kind, call in zip(configured, made, strict=True) if call is not None}
     if "quick" in calls and not _arrives(session, peer, calls["quick"]):
         return
     calls = {kind: _as_configured(session, peer, call) for kind, call in calls.items()}

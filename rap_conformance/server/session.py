@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 from rap_conformance.engine.evidence import Exchange, Failure, Verdict
 from rap_conformance.engine.once import Once
 from rap_conformance.engine.plan import Plan
+from rap_conformance.engine.requirement import Stage
 from rap_conformance.engine.run import Target
 from rap_conformance.engine.scenario import Halted, PeerDied, Trouble, Untested
 from rap_conformance.engine.session import Account, Lack
@@ -72,7 +73,7 @@ class ServerSession:
         """When the server was killed, in seconds since the run began."""
         self._once = Once()
         self._closing = threading.Lock()
-        self._closed = False
+        self._closed = self._died = False
         self._began_beside: float | None = None
         self._beside = 0
         self.supervisor: Supervisor | None = None
@@ -103,7 +104,7 @@ class ServerSession:
         self.other = credentials_of(auth.other) if auth.other else Credentials()
         for secret, name in (*secrets_of(self.probe.credentials), *secrets_of(self.other)):
             self.redactor.own(secret, name)
-        self.notices = Notices(self.probe, self.facts, self._once)
+        self.notices = Notices(self.probe, self.facts, self._once, lambda asks: self.tempo.at_once(asks))
         self.tools = Tools(self.facts, config, options.invoke, common.seed)
         self.needs = Needs(
             self.facts,
@@ -139,6 +140,7 @@ class ServerSession:
         """Start the server again if it is ours and does not answer, else nothing more can be judged."""
         if self.answers():
             return
+        self._died = True
         if self.supervisor is None:
             self.dead = str(death)
             return
@@ -166,9 +168,14 @@ class ServerSession:
 
         return self.pool.submit(when_due)
 
-    def slow(self) -> bool:
-        """Whether each answer is so late that whatever harms nobody else runs beside each other."""
-        return self.tempo.late and self.tempo.latency > VERY_LATE
+    def slow(self, stage: Stage = Stage.HARMLESS) -> bool:
+        """Whether each answer is so late that everything of a stage runs beside each other.
+
+        What kills one of ours is found out afterwards, alone; somebody else's server would be lost.
+        """
+        ours = self.supervisor is not None and not self._died
+        bearable = stage in {Stage.HARMLESS, Stage.FORGED} or (stage is Stage.DEADLY and ours)
+        return bearable and self.tempo.sides > 1 and self.tempo.latency > VERY_LATE
 
     def left(self) -> float:
         """About how many seconds the calls that were started together still pend."""

@@ -57,10 +57,16 @@ def ask_about_pending(peer: Peer, younger: int) -> Round:
     call_id, thread = fresh(), fresh("thread")
     peer.session.tempo.at_once([partial(peer.ask, call_id, thread)] * 3)
     # One twin is older, others are younger: what comes with age befalls the older, a queue befalls both.
-    older = peer.invoke("pending")
-    asked = peer.invoke("pending", id=call_id, thread=thread)
-    calls = [older, *(peer.invoke("pending") for _ in range(younger))]
-    neighbour, _ = (peer.invoke("pending", thread=each) for each in (thread, older.thread))
+    beyond = fresh("thread")
+    older, asked, *others = peer.session.tempo.at_once(
+        [
+            partial(peer.invoke, "pending", thread=beyond),
+            partial(peer.invoke, "pending", id=call_id, thread=thread),
+            *[partial(peer.invoke, "pending")] * younger,
+            *(partial(peer.invoke, "pending", thread=each) for each in (thread, beyond)),
+        ]
+    )
+    calls, neighbour = [older, *others[:-2]], others[-2]
     ask_around(peer, asked)
     last, denied, slowed = ask_from_all_sides(peer, asked, calls)
     for twin in calls:
@@ -151,7 +157,7 @@ def ask_about_subscription(peer: Peer) -> Subscriptions:
 def _subscriptions(peer: Peer) -> tuple[float, Subscriptions]:
     """What became of two subscriptions, and how long the longest question took."""
     slowed = 0.0
-    asked, twin = (peer.invoke("subscription") for _ in range(2))
+    asked, twin = peer.session.tempo.at_once([partial(peer.invoke, "subscription")] * 2)
     for call in (asked, twin):
         peer.need_result(call)
     peer.session.fire()
@@ -171,8 +177,7 @@ def _subscriptions(peer: Peer) -> tuple[float, Subscriptions]:
     if asked.final:
         twin.mailbox.until(lambda _: twin.final, took + 2.0)
     ended, twin_ended = bool(asked.final), bool(twin.final)
-    for call in (asked, twin):
-        peer.cancel(call)
+    peer.session.tempo.at_once([partial(peer.cancel, call) for call in (asked, twin)])
     now = peer.patience.now()
     seen = Subscriptions(asked, twin, last, theirs, meanwhile, ours, bool(enough), ended, twin_ended, now)
     return slowed, seen
