@@ -67,6 +67,14 @@ def test_each_kind_has_its_own_tool() -> None:
     assert "count" not in scenarios["subscription"]["arguments"]
 
 
+@pytest.mark.parametrize(
+    "count", [{"anyOf": [{"type": "integer", "minimum": 1}, {"type": "null"}]}, {"type": ["integer", "null"]}]
+)
+def test_a_number_that_may_be_null_is_one(count: Any) -> None:
+    tool = _tool("watch", SAFE, 1, every={"type": "number"}, count=count)
+    assert _made(tool)["scenario"]["subscription"]["final_arguments"] == {"every": 1, "count": 2}
+
+
 def test_a_destructive_tool_is_never_proposed() -> None:
     dangerous = {"destructive": True, "longRunning": True, "readOnly": True}
     tools = [

@@ -20,11 +20,19 @@ def numbers(schema: Any) -> dict[str, dict[str, Any]]:
     properties = schema.get("properties") if isinstance(schema, dict) else None
     if not isinstance(properties, dict):
         return {}
-    return {
-        str(name): each
-        for name, each in properties.items()
-        if isinstance(each, dict) and each.get("type") in ("number", "integer")
-    }
+    found = {str(n): _number(each) for n, each in properties.items() if isinstance(each, dict)}
+    return {name: each for name, each in found.items() if each is not None}
+
+
+def _number(schema: dict[str, Any]) -> dict[str, Any] | None:
+    """The schema of a number, also where null is allowed beside it, in either way to write that."""
+    ways = schema.get("anyOf", schema.get("oneOf"))
+    if isinstance(ways, list):
+        rest = [each for each in ways if isinstance(each, dict) and each.get("type") != "null"]
+        return _number({**rest[0], "description": schema.get("description", "")}) if len(rest) == 1 else None
+    kinds = schema.get("type")
+    kinds = [kind for kind in kinds if kind != "null"] if isinstance(kinds, list) else [kinds]
+    return {**schema, "type": kinds[0]} if kinds in (["number"], ["integer"]) else None
 
 
 def counted(schema: Any) -> str | None:
@@ -36,6 +44,7 @@ def counted(schema: Any) -> str | None:
 def fixed(schema: dict[str, Any], values: dict[str, Any], seed: int) -> dict[str, Any] | None:
     """Small arguments with these values in them; None if the schema has no room for them."""
     properties = schema["properties"]
+    plain = numbers(schema)
     required = schema.get("required")
     narrowed = {
         **schema,
@@ -43,9 +52,8 @@ def fixed(schema: dict[str, Any], values: dict[str, Any], seed: int) -> dict[str
         "required": [*dict.fromkeys([*(required if isinstance(required, list) else []), *values])],
     }
     for name, value in values.items():
-        if minimal_arguments({"properties": {name: {**properties[name], "const": value}}}, seed) is None:
-            return None
-        if not _within(properties[name], value):
+        own = {"type": "object", "properties": {name: {**plain[name], "const": value}}, "required": [name]}
+        if not _within(plain[name], value) or minimal_arguments(own, seed) is None:
             return None
     return minimal_arguments(narrowed, seed)
 
