@@ -13,6 +13,7 @@ import inspect
 import json
 import os
 import re
+import shlex
 import sys
 import textwrap
 from pathlib import Path
@@ -260,10 +261,18 @@ def init(
         typer.echo(f"rap-conformance: {missing}", err=True)
         raise SystemExit(EXIT_NOBODY) from None
     try:
-        output.write_text(first_config(url, tools), "utf-8")
+        output.write_text(first_config(url, tools, auth=_by_variable(auth_header or [])), "utf-8")
     except OSError as error:
         raise BadInput(f"--output: cannot write {str(output)!a} ({error.strerror or error})") from None
-    typer.echo(f"wrote {output}; look it over, then run: rap-conformance check")
+    found_by_itself = output == Path("rap-conformance.toml")
+    named = "" if found_by_itself else f" --config {shlex.quote(str(output))}"
+    typer.echo(f"wrote {output}; look it over, then run: rap-conformance check{named}")
+
+
+def _by_variable(headers: list[str]) -> dict[str, str]:
+    """Headers whose values are variables of the environment: what a file may hold of credentials."""
+    pairs = (header.partition(":") for header in headers)
+    return {name: value.strip() for name, _, value in pairs if value.strip().startswith("env:")}
 
 
 @app.command(name="baseline")

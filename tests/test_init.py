@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import subprocess
+import threading
 import tomllib
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +43,28 @@ def test_nobody_there_is_exit_6(tmp_path: Path) -> None:
     assert outcome.exit == 6
     assert "refused" in outcome.err
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(("status", "said"), [(404, "somebody answers"), (401, "give credentials")])
+def test_somebody_who_has_no_manifest_is_not_nobody(tmp_path: Path, status: int, said: str) -> None:
+    class Refuses(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(status)
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Length", "2")
+            self.end_headers()
+            self.wfile.write(b"{}")
+
+        def log_message(self, format: str, *args: Any) -> None:
+            """Says nothing."""
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Refuses) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        outcome = run(tmp_path, "init", "--server-url", f"http://127.0.0.1:{server.server_port}")
+        server.shutdown()
+    assert outcome.exit == 6
+    assert said in outcome.err
+    assert not list(tmp_path.iterdir()), "a refusal is no manifest without tools"
 
 
 HOSTILE: list[dict[str, Any]] = [

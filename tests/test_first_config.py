@@ -1,0 +1,90 @@
+"""What `init` proposes, for tools that are not called as ours are."""
+
+from __future__ import annotations
+
+import tomllib
+from typing import Any
+
+import pytest
+
+from rap_conformance.server.config_file import parse
+from rap_conformance.server.first_config import first_config
+
+SAFE = {"readOnly": True}
+
+
+def _tool(name: str, annotations: dict[str, Any], required: int = 9, **properties: Any) -> dict[str, Any]:
+    schema = {"type": "object", "properties": properties, "required": list(properties)[:required]}
+    return {"name": name, "description": "", "annotations": annotations, "inputSchema": schema}
+
+
+def _made(*tools: dict[str, Any], auth: dict[str, str] | None = None) -> dict[str, Any]:
+    made = tomllib.loads(first_config("http://127.0.0.1:1", list(tools), auth=auth))
+    if auth is None:
+        parse(made, "made")
+    return made
+
+
+@pytest.mark.parametrize(
+    ("properties", "arguments", "seconds"),
+    [
+        ({"seconds": {"type": "number", "maximum": 60}}, {"seconds": 4}, 4),
+        ({"wait_ms": {"type": "integer"}}, {"wait_ms": 4000}, 4),
+        ({"pause": {"type": "number", "description": "Seconds to wait"}}, {"pause": 4}, 4),
+        (
+            {"delay_ms": {"type": "integer", "maximum": 1000}, "rows": {"type": "integer", "maximum": 100}},
+            {"delay_ms": 1000, "rows": 4},
+            4,
+        ),
+    ],
+)
+def test_arguments_and_seconds_agree(properties: Any, arguments: dict[str, Any], seconds: float) -> None:
+    pending = _made(_tool("run_report", SAFE, **properties))["scenario"]["pending"]
+    assert (pending["arguments"], pending["seconds"]) == (arguments, seconds)
+
+
+def test_what_the_schema_has_no_room_for_is_not_promised() -> None:
+    short: Any = {"delay_ms": {"type": "integer", "maximum": 1000}, "rows": {"type": "integer", "maximum": 2}}
+    made = first_config("http://127.0.0.1:1", [_tool("run_report", SAFE, **short)])
+    assert "its schema does not tell" in made
+
+
+def test_each_kind_has_its_own_tool() -> None:
+    every: Any = {"every": {"type": "number"}, "count": {"type": "integer", "minimum": 1}}
+    scenarios = _made(
+        _tool("confirm_plan", SAFE),
+        _tool("watch_folder", SAFE, 1, **every),
+        _tool("count_rows", SAFE),
+        _tool("run_report", SAFE, seconds={"type": "number"}),
+    )["scenario"]
+    assert {kind: each["operation"] for kind, each in scenarios.items()} == {
+        "quick": "count_rows",
+        "pending": "run_report",
+        "subscription": "watch_folder",
+        "choice": "confirm_plan",
+    }
+    assert scenarios["subscription"]["final_arguments"]["count"] == 2
+    assert "count" not in scenarios["subscription"]["arguments"]
+
+
+@pytest.mark.parametrize(
+    "count", [{"anyOf": [{"type": "integer", "minimum": 1}, {"type": "null"}]}, {"type": ["integer", "null"]}]
+)
+def test_a_number_that_may_be_null_is_one(count: Any) -> None:
+    tool = _tool("watch", SAFE, 1, every={"type": "number"}, count=count)
+    assert _made(tool)["scenario"]["subscription"]["final_arguments"] == {"every": 1, "count": 2}
+
+
+def test_a_destructive_tool_is_never_proposed() -> None:
+    dangerous = {"destructive": True, "longRunning": True, "readOnly": True}
+    tools = [
+        _tool(name, dangerous, seconds={"type": "number"}) for name in ("run", "watch", "confirm", "get")
+    ]
+    made = first_config("http://127.0.0.1:1", tools)
+    assert 'operation = "name-of-a-tool"' in made
+    assert not any(f'operation = "{tool["name"]}"' in made for tool in tools)
+
+
+def test_credentials_stay_in_the_environment() -> None:
+    made = _made(_tool("get", SAFE), auth={"Authorization": "env:A_TOKEN"})
+    assert made["auth"] == {"headers": {"Authorization": "env:A_TOKEN"}}
