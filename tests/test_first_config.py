@@ -9,6 +9,8 @@ import pytest
 
 from rap_conformance.server.config_file import parse
 from rap_conformance.server.first_config import first_config
+from rap_conformance.server.likely import likely_arguments
+from rap_conformance.server.seen import Did, Measured, Seen
 
 SAFE = {"readOnly": True}
 
@@ -72,7 +74,7 @@ def test_each_kind_has_its_own_tool() -> None:
 )
 def test_a_number_that_may_be_null_is_one(count: Any) -> None:
     tool = _tool("watch", SAFE, 1, every={"type": "number"}, count=count)
-    assert _made(tool)["scenario"]["subscription"]["final_arguments"] == {"every": 1, "count": 2}
+    assert _made(tool)["scenario"]["subscription"]["final_arguments"] == {"every": 0.5, "count": 2}
 
 
 def test_a_destructive_tool_is_never_proposed() -> None:
@@ -88,3 +90,72 @@ def test_a_destructive_tool_is_never_proposed() -> None:
 def test_credentials_stay_in_the_environment() -> None:
     made = _made(_tool("get", SAFE), auth={"Authorization": "env:A_TOKEN"})
     assert made["auth"] == {"headers": {"Authorization": "env:A_TOKEN"}}
+
+
+@pytest.mark.parametrize(
+    ("properties", "arguments"),
+    [
+        ({"path": {"type": "string"}}, {"path": "."}),
+        ({"path": {"type": "string", "examples": ["a.txt"]}}, {"path": "a.txt"}),
+        ({"path": {"type": "string", "pattern": "^/"}, "tz": {"type": "string"}}, None),
+        ({"intervalMs": {"type": "integer"}}, {"intervalMs": 500}),
+        ({"every": {"type": "integer"}}, {"every": 1}),
+        ({"interval": {"type": "number", "minimum": 2}}, {"interval": 2}),
+        ({"timezone": {"type": "string"}}, {"timezone": "UTC"}),
+    ],
+)
+def test_arguments_fit_what_they_are_called(
+    properties: dict[str, Any], arguments: dict[str, Any] | None
+) -> None:
+    schema = {"type": "object", "properties": properties, "required": list(properties)}
+    made = likely_arguments(schema, 0)
+    if arguments is None:
+        assert made is not None
+        assert (made["path"][0], made["tz"]) == ("/", "UTC"), "one that does not fit spoils no other"
+    else:
+        assert made == arguments
+
+
+def _seen(operation: str, did: Did, seconds: float = 0.0, said: str = "", **arguments: Any) -> Seen:
+    return Seen(operation, arguments, did, seconds, said, ended="count" in arguments)
+
+
+def test_what_was_measured_is_written_and_on() -> None:
+    tools = [_tool(name, {}) for name in ("alpha", "beta", "gamma", "delta")]
+    seen = (
+        _seen("alpha", Did.RESULT, 0.04),
+        _seen("beta", Did.RESULT, 3.14),
+        _seen("beta", Did.RESULT, 9.9, n=2),
+        _seen("gamma", Did.SUBSCRIPTION, 0.1),
+        _seen("gamma", Did.SUBSCRIPTION, 0.1, count=2),
+        _seen("delta", Did.CHOICE, 0.1),
+    )
+    made = tomllib.loads(first_config("http://127.0.0.1:1", tools, measured=Measured(seen, ())))
+    parse(made, "made")
+    scenarios = made["scenario"]
+    assert {kind: each["operation"] for kind, each in scenarios.items()} == {
+        "quick": "alpha",
+        "pending": "beta",
+        "subscription": "gamma",
+        "choice": "delta",
+    }
+    assert scenarios["pending"]["seconds"] == 3.1
+    assert scenarios["subscription"]["final_arguments"] == {"count": 2}
+    assert "features" not in made or not made["features"]
+
+
+@pytest.mark.parametrize(
+    ("measured", "declared"),
+    [
+        (Measured((_seen("alpha", Did.RESULT),), ()), {"subscription": False, "choice": False}),
+        (Measured((_seen("alpha", Did.RESULT),), (("beta", "it is annotated destructive"),)), {}),
+        (Measured((_seen("alpha", Did.ERROR, said="Error: no"),), ()), {}),
+        (Measured((_seen("alpha", Did.RESULT),), (), "the server died"), {}),
+        (Measured((), ()), {}),
+    ],
+)
+def test_that_there_is_none_is_declared_only_where_everything_was_seen(
+    measured: Measured, declared: dict[str, bool]
+) -> None:
+    made = tomllib.loads(first_config("http://127.0.0.1:1", [_tool("alpha", {})], measured=measured))
+    assert made["features"] == declared

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 import tomli_w
 
-from rap_conformance.contract import minimal_arguments
 from rap_conformance.engine.safe import text, valid
-from rap_conformance.server.lasting import counted, fixed, lasting
+from rap_conformance.server.lasting import WANTED, counted, fixed, lasting
+from rap_conformance.server.likely import likely_arguments
+from rap_conformance.server.seen import Did, Measured, Seen
 
 _HEAD = """\
 # What `rap-conformance check` may do with this server. Made by `rap-conformance init`; look it over.
@@ -21,7 +23,7 @@ request_timeout = 10.0               # seconds
 # headers = {{ X-Api-Version = "2" }}  # sent with every request, and no secret
 
 [features]                           # what is not said is found out
-# status = true                      # true: a missing /tool_call_status fails; false: not applicable
+{features}
 
 {auth}
 
@@ -32,6 +34,8 @@ request_timeout = 10.0               # seconds
 # grace = 30.0                       # to settle after a call's end
 # race_window = 5.0                  # a callback may still be in flight after `alive: false`
 """
+_PENDING, _QUICK = 2.0, 1.0
+"""Seconds: a pending call lasts at least, a quick one at most."""
 _NO_AUTH = """\
 # [auth]
 # headers = { Authorization = "env:RAP_TOKEN" }    # the variable holds the whole value: Bearer …"""
@@ -70,23 +74,111 @@ def _suggest(tools: list[dict[str, Any]], words: tuple[str, ...], mark: str = ""
     return next(iter([*marked, *named]), None)
 
 
+@dataclass(frozen=True, slots=True)
+class Table:
+    """What is proposed for one kind of call. `on`: it may be called without anybody looking it over.
+
+    `about` says what is known of it.
+    """
+
+    kind: str
+    operation: str
+    arguments: Mapping[str, Any]
+    on: bool
+    about: str
+    seconds: float | None = None
+    final_arguments: Mapping[str, Any] | None = None
+
+    def toml(self) -> str:
+        """The table as it is put into a file, without remarks."""
+        chosen: dict[str, Any] = {"operation": self.operation}
+        if self.seconds is not None:
+            chosen["seconds"] = self.seconds
+        chosen["arguments"] = dict(self.arguments)
+        if self.final_arguments is not None:
+            chosen["final_arguments"] = dict(self.final_arguments)
+        made = tomli_w.dumps({"scenario": {self.kind: without_null(chosen)}})
+        return "\n".join(filter(None, made.split("\n")))
+
+
+_ABOUT = {
+    "quick": "ends at once, harmless; `{canary}` in a text is replaced by a secret",
+    "pending": "stays pending about `seconds`",
+    "subscription": "keeps sending events",
+    "choice": "lets the user choose",
+}
+
+
 def first_config(
-    url: str, tools: list[dict[str, Any]], seed: int = 0, auth: dict[str, str] | None = None
+    url: str,
+    tools: list[dict[str, Any]],
+    seed: int = 0,
+    auth: dict[str, str] | None = None,
+    measured: Measured | None = None,
 ) -> str:
     """A commented configuration for the server at `url` that lists these tools.
 
     `auth` are headers whose values name variables of the environment (`env:NAME`); never a secret itself.
+    `measured` is what calls of the tools did, if they were called.
     """
     there = tomli_w.dumps({"url": url}).rstrip()
     identity = tomli_w.dumps({"auth": {"headers": auth}}).rstrip() if auth else _NO_AUTH
-    return "\n".join([_HEAD.format(url=there, auth=identity), *_scenarios(tools, seed), ""])
+    head = _HEAD.format(url=there, auth=identity, features="\n".join(_features(measured)))
+    return "\n".join([head, *_scenarios(tools, seed, measured), ""])
 
 
-def _scenarios(tools: list[dict[str, Any]], seed: int) -> Iterator[str]:
-    yield "# The tools that discovery shows:"
-    for tool in tools[:50]:
-        yield f"#   {text(str(tool.get('name')), 60)} ({_described(tool)})"
-    yield ""
+def _features(measured: Measured | None) -> Iterator[str]:
+    """What is declared, where every tool was called and none of them did it."""
+    yield "# status = true                      # true: a missing /tool_call_status fails; false: it need not"
+    did = {each.did for each in measured.seen} if measured else set()
+    if measured is None or not did or measured.left or measured.cut_short or did & {Did.ERROR, Did.NOTHING}:
+        return
+    for name, kind in (("subscription", Did.SUBSCRIPTION), ("choice", Did.CHOICE)):
+        if kind not in did:
+            yield f"{name} = false".ljust(37) + "# every tool was called, and none of them did that"
+
+
+def proposals(tools: list[dict[str, Any]], seed: int, measured: Measured | None = None) -> dict[str, Table]:
+    """For each kind of call the tool that looks most like it, or that showed to be it."""
+    found = {table.kind: table for table in _guessed(tools, seed)}
+    if measured is not None:
+        found |= {table.kind: table for table in _shown(measured.seen)}
+    return found
+
+
+def _shown(seen: tuple[Seen, ...]) -> Iterator[Table]:
+    """What calls showed. Of what lasts long enough the call that is nearest to four seconds is taken."""
+    results = [each for each in seen if each.did is Did.RESULT]
+    lasting_ones = [each for each in results if each.seconds >= _PENDING]
+    if lasting_ones:
+        one = min(lasting_ones, key=lambda each: abs(each.seconds - WANTED))
+        about = f"measured: {one.seconds:.1f} s"
+        yield Table("pending", one.operation, one.arguments, True, about, round(one.seconds, 1))
+    # Of one that can be made to last the plain call is a quick one too, if there is no other.
+    slow = {each.operation for each in lasting_ones}
+    quick = [each for each in results if each.seconds < _QUICK]
+    if quick:
+        one = min(quick, key=lambda each: (each.operation in slow, round(each.seconds, 1)))
+        yield Table("quick", one.operation, one.arguments, True, f"measured: {one.seconds:.1f} s")
+    subscribing = [each for each in seen if each.did is Did.SUBSCRIPTION]
+    if subscribing:
+        one = next((each for each in subscribing if not each.ended), subscribing[0])
+        final = next((each for each in subscribing if each.ended and each.operation == one.operation), None)
+        ending = final.arguments if final else None
+        yield Table(
+            "subscription",
+            one.operation,
+            one.arguments,
+            True,
+            f"measured: {one.said}",
+            final_arguments=ending,
+        )
+    if choosing := next((each for each in seen if each.did is Did.CHOICE), None):
+        yield Table("choice", choosing.operation, choosing.arguments, True, "measured: it asks the user")
+
+
+def _guessed(tools: list[dict[str, Any]], seed: int) -> Iterator[Table]:
+    """What annotations, names and schemas tell."""
     subscribing = _suggest(tools, _SUBSCRIBING)
     choosing = _suggest([tool for tool in tools if tool is not subscribing], _CHOOSING)
     others = [tool for tool in tools if tool not in (subscribing, choosing)]
@@ -94,62 +186,85 @@ def _scenarios(tools: list[dict[str, Any]], seed: int) -> Iterator[str]:
     pending = _suggest(others, _LASTING, "longRunning") or _suggest(
         [tool for tool in others if id(tool) in lasts], ("",)
     )
-    quick = next((t for t in others if t is not pending and _annotated(t, "readOnly") and _harmless(t)), None)
-    yield from _table(
-        "quick", "ends at once, harmless; `{canary}` in a text is replaced by a secret", quick, seed
-    )
-    yield ""
-    known = lasts.get(id(pending)) if pending else None
-    made, seconds = known or (None, 3)
-    about = "as its arguments say" if known else "its schema does not tell: check how long it stays pending"
-    yield from _table(
-        "pending", "stays pending about `seconds`", pending, seed, made, seconds=(seconds, about)
-    )
-    yield ""
-    yield from _table("subscription", "keeps sending events", subscribing, seed)
-    yield from _final(subscribing, seed)
-    yield ""
-    yield from _table("choice", "lets the user choose", choosing, seed)
+    safe = [t for t in others if t is not pending and _annotated(t, "readOnly") and _harmless(t)]
+    if safe and (quick := _table("quick", safe[0], seed)):
+        yield quick
+    if pending is not None:
+        made, seconds = lasts.get(id(pending), (None, 3.0))
+        about = (
+            "as its arguments say" if made else "its schema does not tell: check how long it stays pending"
+        )
+        if table := _table("pending", pending, seed, made, seconds, about):
+            yield table
+    if subscribing is not None and (table := _table("subscription", subscribing, seed)):
+        schema = subscribing.get("inputSchema")
+        count = counted(schema)
+        ending = (
+            fixed(schema, {**table.arguments, count: 2}, seed) if isinstance(schema, dict) and count else None
+        )
+        yield replace(table, final_arguments=ending)
+    if choosing is not None and (table := _table("choice", choosing, seed)):
+        yield table
+
+
+def _table(
+    kind: str,
+    tool: dict[str, Any],
+    seed: int,
+    made: dict[str, Any] | None = None,
+    seconds: float | None = None,
+    about: str = "",
+) -> Table | None:
+    """A table with small arguments; None if the tool's schema tells of none."""
+    schema = tool.get("inputSchema")
+    arguments = made or (likely_arguments(schema, seed) if isinstance(schema, dict) else None)
+    if arguments is None:
+        return None
+    # What nobody promised to be harmless is proposed, not switched on.
+    return Table(kind, str(tool.get("name")), arguments, _annotated(tool, "readOnly"), about, seconds)
 
 
 def _harmless(tool: dict[str, Any]) -> bool:
     return not _annotated(tool, "destructive")
 
 
-def _final(tool: dict[str, Any] | None, seed: int) -> Iterator[str]:
-    """The variant of a subscription that ends by itself, where a number in its schema makes one."""
-    schema = tool.get("inputSchema") if tool else None
-    count = counted(schema)
-    made = fixed(schema, {count: 2}, seed) if isinstance(schema, dict) and count else None
-    if tool is None or made is None:
-        yield "# [scenario.subscription.final_arguments]  # of a variant that ends by itself"
-        return
-    off = "" if _annotated(tool, "readOnly") else "# "
-    table = {"scenario": {"subscription": {"final_arguments": without_null(made)}}}
-    for line in filter(None, tomli_w.dumps(table).split("\n")):
-        yield f"{off}{line}"
+def _scenarios(tools: list[dict[str, Any]], seed: int, measured: Measured | None) -> Iterator[str]:
+    yield "# The tools that discovery shows:"
+    for tool in tools[:50]:
+        yield f"#   {text(str(tool.get('name')), 60)} ({_described(tool)})"
+    if measured is not None:
+        yield from _told(measured)
+    found = proposals(tools, seed, measured)
+    for kind, what in _ABOUT.items():
+        yield ""
+        yield from _lines(found.get(kind) or _unknown(kind), what)
 
 
-def _table(
-    kind: str,
-    what: str,
-    tool: dict[str, Any] | None,
-    seed: int,
-    made: dict[str, Any] | None = None,
-    **more: tuple[Any, str],
-) -> Iterator[str]:
-    """The lines of one table; `more` are further values, each with the remark on it."""
-    schema = tool.get("inputSchema") if tool else None
-    arguments = made or (minimal_arguments(schema, seed) if isinstance(schema, dict) else None)
-    # What nobody promised to be harmless is proposed, not switched on.
-    off = "" if tool is not None and arguments is not None and _annotated(tool, "readOnly") else "# "
-    chosen = {
-        "operation": str(tool.get("name")) if tool else "name-of-a-tool",
-        **{key: value for key, (value, _) in more.items()},
-        "arguments": arguments or {},
-    }
-    remarks = {f"[scenario.{kind}]": what, **{f"{key} = ": said for key, (_, said) in more.items()}}
-    for line in filter(None, tomli_w.dumps({"scenario": {kind: without_null(chosen)}}).split("\n")):
-        # The table's own keys come before those of its arguments, which may be called the same.
+def _unknown(kind: str) -> Table:
+    return Table(kind, "name-of-a-tool", {}, False, "", 3 if kind == "pending" else None)
+
+
+def _told(measured: Measured) -> Iterator[str]:
+    """What calls did, and which tools were not called."""
+    yield ""
+    yield "# What their calls did:"
+    for each in measured.seen:
+        yield f"#   {text(str(each), 200)}"
+    for name, why in measured.left:
+        yield f"#   {name}: not called: {why}"
+    if measured.cut_short:
+        yield f"#   cut short: {text(measured.cut_short, 200)}"
+
+
+def _lines(table: Table, what: str) -> Iterator[str]:
+    """The lines of one table, with remarks; commented out where somebody has to look it over first."""
+    off = "" if table.on else "# "
+    # The table's own keys come before those of its arguments, which may be called the same.
+    remarks = {f"[scenario.{table.kind}]": what}
+    if table.about:
+        remarks["operation = " if table.seconds is None else "seconds = "] = table.about
+    for line in table.toml().split("\n"):
         said = next((remarks.pop(start) for start in remarks if line.startswith(start)), "")
         yield f"{off}{line}  # {said}" if said else f"{off}{line}"
+    if table.kind == "subscription" and table.final_arguments is None:
+        yield "# [scenario.subscription.final_arguments]  # of a variant that ends by itself"

@@ -52,8 +52,9 @@ def fixed(schema: dict[str, Any], values: dict[str, Any], seed: int) -> dict[str
         "required": [*dict.fromkeys([*(required if isinstance(required, list) else []), *values])],
     }
     for name, value in values.items():
-        own = {"type": "object", "properties": {name: {**plain[name], "const": value}}, "required": [name]}
-        if not _within(plain[name], value) or minimal_arguments(own, seed) is None:
+        known = plain.get(name, properties[name])
+        own = {"type": "object", "properties": {name: {**known, "const": value}}, "required": [name]}
+        if not _within(known, value) or minimal_arguments(own, seed) is None:
             return None
     return minimal_arguments(narrowed, seed)
 
@@ -80,15 +81,22 @@ def lasting(schema: Any, seed: int) -> tuple[dict[str, Any], float] | None:
     return None
 
 
+def milliseconds(name: str, schema: dict[str, Any]) -> bool:
+    """Whether a number of that name is one of milliseconds."""
+    return bool(_MILLI.search(name)) or "millisecond" in str(schema.get("description", "")).lower()
+
+
 def _unit(name: str, schema: dict[str, Any]) -> float:
     """How many seconds one of it is; 0 if it does not look like a time."""
     said = str(schema.get("description", "")).lower()
-    if _MILLI.search(name) or "millisecond" in said:
+    if milliseconds(name, schema):
         return 0.001
     return 1.0 if _SECOND.search(name) or re.search(r"\bseconds?\b", said) else 0.0
 
 
-def _within(schema: dict[str, Any], value: float) -> bool:
+def _within(schema: dict[str, Any], value: Any) -> bool:
+    if not _is_number(value):
+        return True
     low, high = schema.get("minimum"), schema.get("maximum")
     return not (_is_number(low) and value < low) and not (_is_number(high) and value > high)
 

@@ -47,7 +47,7 @@ def begin(session: ServerSession) -> None:
 
 def preflight(session: ServerSession, peer: Peer) -> None:
     """Fill in the session's facts. Raises Refused if nobody answers, PeerDied."""
-    _discover(session)
+    discover(session)
     if session.facts.manifest is None:
         return
     try:
@@ -60,7 +60,8 @@ def preflight(session: ServerSession, peer: Peer) -> None:
     _credentials(session)
 
 
-def _discover(session: ServerSession) -> None:
+def discover(session: ServerSession) -> None:
+    """Read the manifest; fills in what it says. Raises Refused if nobody answers."""
     facts = session.facts
     try:
         exchange = _first(session)
@@ -138,7 +139,10 @@ def _status(session: ServerSession, peer: Peer) -> None:
 
     def send(method: str, url: str, body: bytes, headers: Headers) -> Exchange:
         exchange = peer.send(method, url, body, headers=headers)
-        if exchange.status is None or url.endswith(STATUS_PATH):
+        # Who takes any path for an invocation may die of it a moment after the answer: found dead by the
+        # next question, it would seem to answer that unlike.
+        swallows = exchange.status is not None and exchange.status < 300 and not carries_alive(exchange)
+        if exchange.status is None or url.endswith(STATUS_PATH) or swallows:
             survive(session, peer, exchange)
         return exchange
 
