@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import tomli_w
@@ -82,11 +83,27 @@ def first_config(
     return "\n".join([_HEAD.format(url=there, auth=identity), *_scenarios(tools, seed), ""])
 
 
-def _scenarios(tools: list[dict[str, Any]], seed: int) -> Iterator[str]:
-    yield "# The tools that discovery shows:"
-    for tool in tools[:50]:
-        yield f"#   {text(str(tool.get('name')), 60)} ({_described(tool)})"
-    yield ""
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """A tool for a kind of call, None where none looks like it, with small arguments for it.
+
+    `seconds` is how long it stays pending; `known` says whether its schema tells that.
+    """
+
+    tool: dict[str, Any] | None
+    arguments: dict[str, Any] | None = None
+    seconds: float | None = None
+    known: bool = False
+    final_arguments: dict[str, Any] | None = None
+
+    @property
+    def promised(self) -> bool:
+        """Whether the server says that calling it changes nothing."""
+        return self.tool is not None and self.arguments is not None and _annotated(self.tool, "readOnly")
+
+
+def proposals(tools: list[dict[str, Any]], seed: int = 0) -> dict[str, Proposal]:
+    """For each kind of call the tool that looks most like it, by annotation, name and schema."""
     subscribing = _suggest(tools, _SUBSCRIBING)
     choosing = _suggest([tool for tool in tools if tool is not subscribing], _CHOOSING)
     others = [tool for tool in tools if tool not in (subscribing, choosing)]
@@ -95,61 +112,76 @@ def _scenarios(tools: list[dict[str, Any]], seed: int) -> Iterator[str]:
         [tool for tool in others if id(tool) in lasts], ("",)
     )
     quick = next((t for t in others if t is not pending and _annotated(t, "readOnly") and _harmless(t)), None)
-    yield from _table(
-        "quick", "ends at once, harmless; `{canary}` in a text is replaced by a secret", quick, seed
-    )
-    yield ""
     known = lasts.get(id(pending)) if pending else None
-    made, seconds = known or (None, 3)
-    about = "as its arguments say" if known else "its schema does not tell: check how long it stays pending"
-    yield from _table(
-        "pending", "stays pending about `seconds`", pending, seed, made, seconds=(seconds, about)
-    )
-    yield ""
-    yield from _table("subscription", "keeps sending events", subscribing, seed)
-    yield from _final(subscribing, seed)
-    yield ""
-    yield from _table("choice", "lets the user choose", choosing, seed)
+    arguments, seconds = known or (_small(pending, seed), 3)
+    return {
+        "quick": Proposal(quick, _small(quick, seed)),
+        "pending": Proposal(pending, arguments, seconds, known is not None),
+        "subscription": Proposal(
+            subscribing, _small(subscribing, seed), final_arguments=_final_arguments(subscribing, seed)
+        ),
+        "choice": Proposal(choosing, _small(choosing, seed)),
+    }
+
+
+_WHAT = {
+    "quick": "ends at once, harmless; `{canary}` in a text is replaced by a secret",
+    "pending": "stays pending about `seconds`",
+    "subscription": "keeps sending events",
+    "choice": "lets the user choose",
+}
+
+
+def _scenarios(tools: list[dict[str, Any]], seed: int) -> Iterator[str]:
+    yield "# The tools that discovery shows:"
+    for tool in tools[:50]:
+        yield f"#   {text(str(tool.get('name')), 60)} ({_described(tool)})"
+    for kind, proposal in proposals(tools, seed).items():
+        yield ""
+        # What nobody promised to be harmless is proposed, not switched on.
+        off = "" if proposal.promised else "# "
+        yield from (f"{off}{line}" for line in table(kind, proposal))
+        if kind == "subscription":
+            final = final_table(proposal)
+            yield from (f"{off}{line}" for line in final)
+            if not final:
+                yield "# [scenario.subscription.final_arguments]  # of a variant that ends by itself"
 
 
 def _harmless(tool: dict[str, Any]) -> bool:
     return not _annotated(tool, "destructive")
 
 
-def _final(tool: dict[str, Any] | None, seed: int) -> Iterator[str]:
-    """The variant of a subscription that ends by itself, where a number in its schema makes one."""
+def _small(tool: dict[str, Any] | None, seed: int) -> dict[str, Any] | None:
+    schema = tool.get("inputSchema") if tool else None
+    return minimal_arguments(schema, seed) if isinstance(schema, dict) else None
+
+
+def _final_arguments(tool: dict[str, Any] | None, seed: int) -> dict[str, Any] | None:
+    """Of the variant of a subscription that ends by itself, where a number in its schema makes one."""
     schema = tool.get("inputSchema") if tool else None
     count = counted(schema)
-    made = fixed(schema, {count: 2}, seed) if isinstance(schema, dict) and count else None
-    if tool is None or made is None:
-        yield "# [scenario.subscription.final_arguments]  # of a variant that ends by itself"
-        return
-    off = "" if _annotated(tool, "readOnly") else "# "
-    table = {"scenario": {"subscription": {"final_arguments": without_null(made)}}}
-    for line in filter(None, tomli_w.dumps(table).split("\n")):
-        yield f"{off}{line}"
+    return fixed(schema, {count: 2}, seed) if isinstance(schema, dict) and count else None
 
 
-def _table(
-    kind: str,
-    what: str,
-    tool: dict[str, Any] | None,
-    seed: int,
-    made: dict[str, Any] | None = None,
-    **more: tuple[Any, str],
-) -> Iterator[str]:
-    """The lines of one table; `more` are further values, each with the remark on it."""
-    schema = tool.get("inputSchema") if tool else None
-    arguments = made or (minimal_arguments(schema, seed) if isinstance(schema, dict) else None)
-    # What nobody promised to be harmless is proposed, not switched on.
-    off = "" if tool is not None and arguments is not None and _annotated(tool, "readOnly") else "# "
+def final_table(proposal: Proposal) -> list[str]:
+    """The lines of the table of a subscription that ends by itself; none where there is no such variant."""
+    if proposal.final_arguments is None:
+        return []
+    content = {"scenario": {"subscription": {"final_arguments": without_null(proposal.final_arguments)}}}
+    return [*filter(None, tomli_w.dumps(content).split("\n"))]
+
+
+def table(kind: str, proposal: Proposal) -> Iterator[str]:
+    """The lines of the table of one kind of call."""
+    about = "as its arguments say" if proposal.known else "its schema does not tell: check how long it lasts"
     chosen = {
-        "operation": str(tool.get("name")) if tool else "name-of-a-tool",
-        **{key: value for key, (value, _) in more.items()},
-        "arguments": arguments or {},
+        "operation": str(proposal.tool.get("name")) if proposal.tool else "name-of-a-tool",
+        **({"seconds": proposal.seconds} if proposal.seconds is not None else {}),
+        "arguments": proposal.arguments or {},
     }
-    remarks = {f"[scenario.{kind}]": what, **{f"{key} = ": said for key, (_, said) in more.items()}}
+    remarks = {f"[scenario.{kind}]": _WHAT[kind], "seconds = ": about}
     for line in filter(None, tomli_w.dumps({"scenario": {kind: without_null(chosen)}}).split("\n")):
         # The table's own keys come before those of its arguments, which may be called the same.
-        said = next((remarks.pop(start) for start in remarks if line.startswith(start)), "")
-        yield f"{off}{line}  # {said}" if said else f"{off}{line}"
+        said = next((remarks.pop(start) for start in [*remarks] if line.startswith(start)), "")
+        yield f"{line}  # {said}" if said else line
