@@ -88,7 +88,8 @@ def read_request(config: pytest.Config) -> Request:
         known=load_baseline(Path(baseline), known=catalogue()) if baseline is not None else (),
         subject=given["rap_subject"],
         max_time=_seconds("--max-time", given["rap_max_time"]),
-        report_dir=None if given["rap_no_report"] else _report_dir(folder),
+        report_dir=None if given["rap_no_report"] or given["rap_dry_run"] else _report_dir(folder),
+        dry_run=given["rap_dry_run"],
         given=repeatable(given),
     )
     return Request(role, settings, options)

@@ -9,7 +9,7 @@ from typing import Protocol, TypeVar
 
 from rap_conformance.engine.evidence import Exchange, Verdict
 from rap_conformance.engine.requirement import Stage
-from rap_conformance.engine.run import Target
+from rap_conformance.engine.run import Opening, Target
 from rap_conformance.engine.scenario import PeerDied
 
 T = TypeVar("T")
@@ -42,6 +42,15 @@ class Account:
     configuration: tuple[tuple[str, str], ...] = ()
     latencies: tuple[float, ...] = ()
     life: tuple[Exchange, ...] = ()
+    openings: tuple[Opening, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """What a run would do: lines of plain text, and what would let more be judged."""
+
+    lines: tuple[str, ...]
+    openings: tuple[Opening, ...] = ()
 
 
 class Judging(Protocol):

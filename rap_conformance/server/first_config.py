@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import tomli_w
@@ -74,41 +74,6 @@ def _suggest(tools: list[dict[str, Any]], words: tuple[str, ...], mark: str = ""
     return next(iter([*marked, *named]), None)
 
 
-@dataclass(frozen=True, slots=True)
-class Table:
-    """What is proposed for one kind of call. `on`: it may be called without anybody looking it over.
-
-    `about` says what is known of it.
-    """
-
-    kind: str
-    operation: str
-    arguments: Mapping[str, Any]
-    on: bool
-    about: str
-    seconds: float | None = None
-    final_arguments: Mapping[str, Any] | None = None
-
-    def toml(self) -> str:
-        """The table as it is put into a file, without remarks."""
-        chosen: dict[str, Any] = {"operation": self.operation}
-        if self.seconds is not None:
-            chosen["seconds"] = self.seconds
-        chosen["arguments"] = dict(self.arguments)
-        if self.final_arguments is not None:
-            chosen["final_arguments"] = dict(self.final_arguments)
-        made = tomli_w.dumps({"scenario": {self.kind: without_null(chosen)}})
-        return "\n".join(filter(None, made.split("\n")))
-
-
-_ABOUT = {
-    "quick": "ends at once, harmless; `{canary}` in a text is replaced by a secret",
-    "pending": "stays pending about `seconds`",
-    "subscription": "keeps sending events",
-    "choice": "lets the user choose",
-}
-
-
 def first_config(
     url: str,
     tools: list[dict[str, Any]],
@@ -138,47 +103,31 @@ def _features(measured: Measured | None) -> Iterator[str]:
             yield f"{name} = false".ljust(37) + "# every tool was called, and none of them did that"
 
 
-def proposals(tools: list[dict[str, Any]], seed: int, measured: Measured | None = None) -> dict[str, Table]:
-    """For each kind of call the tool that looks most like it, or that showed to be it."""
-    found = {table.kind: table for table in _guessed(tools, seed)}
-    if measured is not None:
-        found |= {table.kind: table for table in _shown(measured.seen)}
-    return found
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """A tool for a kind of call, None where none looks like it, with small arguments for it.
+
+    `seconds` is how long it stays pending; `known` says whether its schema tells that. `shown` is what a call
+    of it did, if one was made.
+    """
+
+    tool: dict[str, Any] | None
+    arguments: dict[str, Any] | None = None
+    seconds: float | None = None
+    known: bool = False
+    final_arguments: dict[str, Any] | None = None
+    shown: str = ""
+
+    @property
+    def promised(self) -> bool:
+        """Whether the server says that calling it changes nothing, or its owner let it be called."""
+        if self.tool is None or self.arguments is None:
+            return False
+        return bool(self.shown) or _annotated(self.tool, "readOnly")
 
 
-def _shown(seen: tuple[Seen, ...]) -> Iterator[Table]:
-    """What calls showed. Of what lasts long enough the call that is nearest to four seconds is taken."""
-    results = [each for each in seen if each.did is Did.RESULT]
-    lasting_ones = [each for each in results if each.seconds >= _PENDING]
-    if lasting_ones:
-        one = min(lasting_ones, key=lambda each: abs(each.seconds - WANTED))
-        about = f"measured: {one.seconds:.1f} s"
-        yield Table("pending", one.operation, one.arguments, True, about, round(one.seconds, 1))
-    # Of one that can be made to last the plain call is a quick one too, if there is no other.
-    slow = {each.operation for each in lasting_ones}
-    quick = [each for each in results if each.seconds < _QUICK]
-    if quick:
-        one = min(quick, key=lambda each: (each.operation in slow, round(each.seconds, 1)))
-        yield Table("quick", one.operation, one.arguments, True, f"measured: {one.seconds:.1f} s")
-    subscribing = [each for each in seen if each.did is Did.SUBSCRIPTION]
-    if subscribing:
-        one = next((each for each in subscribing if not each.ended), subscribing[0])
-        final = next((each for each in subscribing if each.ended and each.operation == one.operation), None)
-        ending = final.arguments if final else None
-        yield Table(
-            "subscription",
-            one.operation,
-            one.arguments,
-            True,
-            f"measured: {one.said}",
-            final_arguments=ending,
-        )
-    if choosing := next((each for each in seen if each.did is Did.CHOICE), None):
-        yield Table("choice", choosing.operation, choosing.arguments, True, "measured: it asks the user")
-
-
-def _guessed(tools: list[dict[str, Any]], seed: int) -> Iterator[Table]:
-    """What annotations, names and schemas tell."""
+def proposals(tools: list[dict[str, Any]], seed: int = 0) -> dict[str, Proposal]:
+    """For each kind of call the tool that looks most like it, by annotation, name and schema."""
     subscribing = _suggest(tools, _SUBSCRIBING)
     choosing = _suggest([tool for tool in tools if tool is not subscribing], _CHOOSING)
     others = [tool for tool in tools if tool not in (subscribing, choosing)]
@@ -186,62 +135,58 @@ def _guessed(tools: list[dict[str, Any]], seed: int) -> Iterator[Table]:
     pending = _suggest(others, _LASTING, "longRunning") or _suggest(
         [tool for tool in others if id(tool) in lasts], ("",)
     )
-    safe = [t for t in others if t is not pending and _annotated(t, "readOnly") and _harmless(t)]
-    if safe and (quick := _table("quick", safe[0], seed)):
-        yield quick
-    if pending is not None:
-        made, seconds = lasts.get(id(pending), (None, 3.0))
-        about = (
-            "as its arguments say" if made else "its schema does not tell: check how long it stays pending"
+    quick = next((t for t in others if t is not pending and _annotated(t, "readOnly") and _harmless(t)), None)
+    known = lasts.get(id(pending)) if pending else None
+    arguments, seconds = known or (_small(pending, seed), 3)
+    return {
+        "quick": Proposal(quick, _small(quick, seed)),
+        "pending": Proposal(pending, arguments, seconds, known is not None),
+        "subscription": Proposal(
+            subscribing, _small(subscribing, seed), final_arguments=_final_arguments(subscribing, seed)
+        ),
+        "choice": Proposal(choosing, _small(choosing, seed)),
+    }
+
+
+_WHAT = {
+    "quick": "ends at once, harmless; `{canary}` in a text is replaced by a secret",
+    "pending": "stays pending about `seconds`",
+    "subscription": "keeps sending events",
+    "choice": "lets the user choose",
+}
+
+
+def measured_proposals(tools: list[dict[str, Any]], measured: Measured) -> dict[str, Proposal]:
+    """The tools that showed to be of a kind; of those that last, the one nearest to four seconds."""
+    by_name = {str(tool.get("name")): tool for tool in tools}
+    results = [each for each in measured.seen if each.did is Did.RESULT]
+    slow = [each for each in results if each.seconds >= _PENDING]
+    slow_ones = {each.operation for each in slow}
+    quick = [each for each in results if each.seconds < _QUICK]
+    subscribing = [each for each in measured.seen if each.did is Did.SUBSCRIPTION]
+    choosing = [each for each in measured.seen if each.did is Did.CHOICE]
+
+    def made(seen: Seen, shown: str, **more: Any) -> Proposal:
+        return Proposal(by_name.get(seen.operation), dict(seen.arguments), shown=shown, **more)
+
+    found: dict[str, Proposal] = {}
+    if quick:
+        # What can be made to last is taken only if nothing else ends at once.
+        one = min(quick, key=lambda each: (each.operation in slow_ones, round(each.seconds, 1)))
+        found["quick"] = made(one, f"measured: {one.seconds:.1f} s")
+    if slow:
+        one = min(slow, key=lambda each: abs(each.seconds - WANTED))
+        found["pending"] = made(
+            one, f"measured: {one.seconds:.1f} s", seconds=round(one.seconds, 1), known=True
         )
-        if table := _table("pending", pending, seed, made, seconds, about):
-            yield table
-    if subscribing is not None and (table := _table("subscription", subscribing, seed)):
-        schema = subscribing.get("inputSchema")
-        count = counted(schema)
-        ending = (
-            fixed(schema, {**table.arguments, count: 2}, seed) if isinstance(schema, dict) and count else None
-        )
-        yield replace(table, final_arguments=ending)
-    if choosing is not None and (table := _table("choice", choosing, seed)):
-        yield table
-
-
-def _table(
-    kind: str,
-    tool: dict[str, Any],
-    seed: int,
-    made: dict[str, Any] | None = None,
-    seconds: float | None = None,
-    about: str = "",
-) -> Table | None:
-    """A table with small arguments; None if the tool's schema tells of none."""
-    schema = tool.get("inputSchema")
-    arguments = made or (likely_arguments(schema, seed) if isinstance(schema, dict) else None)
-    if arguments is None:
-        return None
-    # What nobody promised to be harmless is proposed, not switched on.
-    return Table(kind, str(tool.get("name")), arguments, _annotated(tool, "readOnly"), about, seconds)
-
-
-def _harmless(tool: dict[str, Any]) -> bool:
-    return not _annotated(tool, "destructive")
-
-
-def _scenarios(tools: list[dict[str, Any]], seed: int, measured: Measured | None) -> Iterator[str]:
-    yield "# The tools that discovery shows:"
-    for tool in tools[:50]:
-        yield f"#   {text(str(tool.get('name')), 60)} ({_described(tool)})"
-    if measured is not None:
-        yield from _told(measured)
-    found = proposals(tools, seed, measured)
-    for kind, what in _ABOUT.items():
-        yield ""
-        yield from _lines(found.get(kind) or _unknown(kind), what)
-
-
-def _unknown(kind: str) -> Table:
-    return Table(kind, "name-of-a-tool", {}, False, "", 3 if kind == "pending" else None)
+    if subscribing:
+        one = next((each for each in subscribing if not each.ended), subscribing[0])
+        ends = next((each for each in subscribing if each.ended and each.operation == one.operation), None)
+        final = dict(ends.arguments) if ends else None
+        found["subscription"] = made(one, f"measured: {one.said}", final_arguments=final)
+    if choosing:
+        found["choice"] = made(choosing[0], "measured: it asks the user")
+    return found
 
 
 def _told(measured: Measured) -> Iterator[str]:
@@ -256,15 +201,64 @@ def _told(measured: Measured) -> Iterator[str]:
         yield f"#   cut short: {text(measured.cut_short, 200)}"
 
 
-def _lines(table: Table, what: str) -> Iterator[str]:
-    """The lines of one table, with remarks; commented out where somebody has to look it over first."""
-    off = "" if table.on else "# "
-    # The table's own keys come before those of its arguments, which may be called the same.
-    remarks = {f"[scenario.{table.kind}]": what}
-    if table.about:
-        remarks["operation = " if table.seconds is None else "seconds = "] = table.about
-    for line in table.toml().split("\n"):
-        said = next((remarks.pop(start) for start in remarks if line.startswith(start)), "")
-        yield f"{off}{line}  # {said}" if said else f"{off}{line}"
-    if table.kind == "subscription" and table.final_arguments is None:
-        yield "# [scenario.subscription.final_arguments]  # of a variant that ends by itself"
+def _scenarios(tools: list[dict[str, Any]], seed: int, measured: Measured | None) -> Iterator[str]:
+    yield "# The tools that discovery shows:"
+    for tool in tools[:50]:
+        yield f"#   {text(str(tool.get('name')), 60)} ({_described(tool)})"
+    found = proposals(tools, seed)
+    if measured is not None:
+        yield from _told(measured)
+        found |= measured_proposals(tools, measured)
+    for kind, proposal in found.items():
+        yield ""
+        # What nobody promised to be harmless is proposed, not switched on.
+        off = "" if proposal.promised else "# "
+        yield from (f"{off}{line}" for line in table(kind, proposal))
+        if kind == "subscription":
+            final = final_table(proposal)
+            yield from (f"{off}{line}" for line in final)
+            if not final:
+                yield "# [scenario.subscription.final_arguments]  # of a variant that ends by itself"
+
+
+def _harmless(tool: dict[str, Any]) -> bool:
+    return not _annotated(tool, "destructive")
+
+
+def _small(tool: dict[str, Any] | None, seed: int) -> dict[str, Any] | None:
+    schema = tool.get("inputSchema") if tool else None
+    return likely_arguments(schema, seed) if isinstance(schema, dict) else None
+
+
+def _final_arguments(tool: dict[str, Any] | None, seed: int) -> dict[str, Any] | None:
+    """Of the variant of a subscription that ends by itself, where a number in its schema makes one."""
+    schema = tool.get("inputSchema") if tool else None
+    count, small = counted(schema), _small(tool, seed)
+    if not isinstance(schema, dict) or not count or small is None:
+        return None
+    return fixed(schema, {**small, count: 2}, seed) or fixed(schema, {count: 2}, seed)
+
+
+def final_table(proposal: Proposal) -> list[str]:
+    """The lines of the table of a subscription that ends by itself; none where there is no such variant."""
+    if proposal.final_arguments is None:
+        return []
+    content = {"scenario": {"subscription": {"final_arguments": without_null(proposal.final_arguments)}}}
+    return [*filter(None, tomli_w.dumps(content).split("\n"))]
+
+
+def table(kind: str, proposal: Proposal) -> Iterator[str]:
+    """The lines of the table of one kind of call."""
+    about = "as its arguments say" if proposal.known else "its schema does not tell: check how long it lasts"
+    chosen = {
+        "operation": str(proposal.tool.get("name")) if proposal.tool else "name-of-a-tool",
+        **({"seconds": proposal.seconds} if proposal.seconds is not None else {}),
+        "arguments": proposal.arguments or {},
+    }
+    remarks = {f"[scenario.{kind}]": _WHAT[kind], "seconds = ": proposal.shown or about}
+    if proposal.shown and proposal.seconds is None:
+        remarks["operation = "] = proposal.shown
+    for line in filter(None, tomli_w.dumps({"scenario": {kind: without_null(chosen)}}).split("\n")):
+        # The table's own keys come before those of its arguments, which may be called the same.
+        said = next((remarks.pop(start) for start in [*remarks] if line.startswith(start)), "")
+        yield f"{line}  # {said}" if said else line

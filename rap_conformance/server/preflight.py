@@ -28,14 +28,19 @@ from rap_conformance.server.tempo import CROWD, Tempo
 NOBODY_HOME = frozenset({Failure.REFUSED, Failure.NAME, Failure.TLS, Failure.OTHER})
 
 
-def begin(session: ServerSession) -> None:
-    """Start receiver and server and look the server over. Raises Refused, PeerDied, Halted."""
-    session.receiver.start()
+def start(session: ServerSession) -> None:
+    """Start a server that is ours to start. Raises Refused."""
     if session.supervisor is not None:
         try:
             session.supervisor.start(session.answers)
         except CommandFailed as failed:
             raise Refused(f"--server-cmd: the command {failed}", EXIT_BAD_INPUT) from None
+
+
+def begin(session: ServerSession) -> None:
+    """Start receiver and server and look the server over. Raises Refused, PeerDied, Halted."""
+    session.receiver.start()
+    start(session)
     try:
         preflight(session, Peer(session, Record(next(iter(catalogue())))))
     except PeerDied as death:
@@ -61,7 +66,7 @@ def preflight(session: ServerSession, peer: Peer) -> None:
 
 
 def discover(session: ServerSession) -> None:
-    """Read the manifest; fills in what it says. Raises Refused if nobody answers."""
+    """Ask for the manifest, and where calls go. Raises Refused if nobody answers."""
     facts = session.facts
     try:
         exchange = _first(session)

@@ -15,6 +15,7 @@ from rap_conformance.server.embedded import embedded_config
 from rap_conformance.server.options import INVOKE, ServerOptions
 from rap_conformance.server.peer import Peer
 from rap_conformance.server.preflight import begin
+from rap_conformance.server.preview import preview
 from rap_conformance.server.session import ServerSession
 
 
@@ -80,4 +81,5 @@ SERVER = Role(
     read=read,
     begin=begin,
     peer=Peer,
+    preview=preview,
 )

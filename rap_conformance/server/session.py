@@ -32,6 +32,7 @@ from rap_conformance.server.history import History
 from rap_conformance.server.identity import credentials_of, secrets_of, sources_of
 from rap_conformance.server.needs import Needs
 from rap_conformance.server.notices import Notices
+from rap_conformance.server.openings import openings
 from rap_conformance.server.options import ServerOptions
 from rap_conformance.server.recovery import RECOVERY, Recovery
 from rap_conformance.server.tempo import Tempo
@@ -224,6 +225,7 @@ class ServerSession:
             configuration=redacted(config),
             latencies=self.history.latencies,
             life=tuple(self.life),
+            openings=openings(self.needs, self.common.requirements, self.common.seed),
         )
 
     # --- the server ----------------------------------------------------------
