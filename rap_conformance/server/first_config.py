@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -117,6 +117,7 @@ class Proposal:
     known: bool = False
     final_arguments: dict[str, Any] | None = None
     shown: str = ""
+    setup: tuple[str, Mapping[str, Any]] | None = None
 
     @property
     def promised(self) -> bool:
@@ -167,7 +168,8 @@ def measured_proposals(tools: list[dict[str, Any]], measured: Measured) -> dict[
     choosing = [each for each in measured.seen if each.did is Did.CHOICE]
 
     def made(seen: Seen, shown: str, **more: Any) -> Proposal:
-        return Proposal(by_name.get(seen.operation), dict(seen.arguments), shown=shown, **more)
+        tool, arguments = by_name.get(seen.operation), dict(seen.arguments)
+        return Proposal(tool, arguments, shown=shown, setup=seen.setup, **more)
 
     found: dict[str, Proposal] = {}
     if quick:
@@ -250,11 +252,13 @@ def final_table(proposal: Proposal) -> list[str]:
 def table(kind: str, proposal: Proposal) -> Iterator[str]:
     """The lines of the table of one kind of call."""
     about = "as its arguments say" if proposal.known else "its schema does not tell: check how long it lasts"
-    chosen = {
+    chosen: dict[str, Any] = {
         "operation": str(proposal.tool.get("name")) if proposal.tool else "name-of-a-tool",
         **({"seconds": proposal.seconds} if proposal.seconds is not None else {}),
         "arguments": proposal.arguments or {},
     }
+    if proposal.setup is not None:
+        chosen["setup"] = [{"operation": proposal.setup[0], "arguments": dict(proposal.setup[1])}]
     remarks = {f"[scenario.{kind}]": _WHAT[kind], "seconds = ": proposal.shown or about}
     if proposal.shown and proposal.seconds is None:
         remarks["operation = "] = proposal.shown

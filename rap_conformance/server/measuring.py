@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from rap_conformance.contract import minimal_arguments
@@ -12,9 +13,9 @@ from rap_conformance.engine.safe import text
 from rap_conformance.engine.scenario import Halted, PeerDied, Refused, Trouble
 from rap_conformance.protocol.specification import catalogue
 from rap_conformance.server.call import Call
-from rap_conformance.server.config import Config, ScenarioConfig
+from rap_conformance.server.config import Config, Invocation, ScenarioConfig
 from rap_conformance.server.lasting import counted, fixed, lasting
-from rap_conformance.server.likely import likely_arguments
+from rap_conformance.server.likely import GUESSES, lasting_command, likely_arguments
 from rap_conformance.server.options import ServerOptions
 from rap_conformance.server.peer import Peer
 from rap_conformance.server.preflight import discover
@@ -27,6 +28,8 @@ MOST_TOOLS, MOST_SECONDS = 12, 90.0
 """Tools that are called, and seconds that all of it may take."""
 PATIENCE = 12.0
 """Seconds that one call is waited for: a pending call need not last longer."""
+MOST_SETUPS = 3
+"""Tools that are tried as what has to be called first."""
 _EVENTS = 3.0
 """Seconds in which a subscription shows that it sends events."""
 
@@ -44,14 +47,9 @@ def measure(config: Config, options: ServerOptions, seed: int, tell: Callable[[s
         discover(session)
         if session.facts.no_calls:
             raise Refused(session.facts.no_calls, 4)
-        for tool in session.facts.tools:
-            name = text(str(tool.get("name")), 60)
-            if why := _not_to_be_called(tool, options.invoke, len({each.operation for each in seen})):
-                left.append((name, why))
-                continue
-            for each in _tried(peer, tool, seed):
-                seen.append(each)
-                tell(text(str(each), 200))
+        for each in _calls(peer, options.invoke, seed, left):
+            seen.append(each)
+            tell(text(str(each), 200))
     except PeerDied as death:
         cut_short = str(death)
     except Halted:
@@ -63,6 +61,33 @@ def measure(config: Config, options: ServerOptions, seed: int, tell: Callable[[s
         session.calls[:] = [call for call in session.calls if call.result is None or subscribes(call.result)]
         session.close()
     return Measured(tuple(seen), tuple(left), cut_short)
+
+
+def _calls(peer: Peer, policy: str, seed: int, left: list[tuple[str, str]]) -> Iterator[Seen]:
+    """Every call, each tool by itself; then those that only failed, after one that succeeded."""
+    seen: list[Seen] = []
+    failing: list[dict[str, Any]] = []
+    for tool in peer.session.facts.tools:
+        if why := _not_to_be_called(tool, policy, len({each.operation for each in seen})):
+            left.append((text(str(tool.get("name")), 60), why))
+            continue
+        own = []
+        for each in _tried(peer, tool, seed):
+            own.append(each)
+            yield each
+        seen += own
+        if own and all(each.did is Did.ERROR for each in own):
+            failing.append(tool)
+    good = [each for each in seen if each.did is Did.RESULT]
+    first = [*{each.operation: each for each in reversed(good)}.values()][::-1][:MOST_SETUPS]
+    for tool in failing:
+        for before in first:
+            own = []
+            for each in _tried(peer, tool, seed, (before.operation, before.arguments)):
+                own.append(each)
+                yield each
+            if any(each.did is not Did.ERROR for each in own):
+                break
 
 
 def _not_to_be_called(tool: dict[str, Any], policy: str, called: int) -> str:
@@ -78,31 +103,56 @@ def _not_to_be_called(tool: dict[str, Any], policy: str, called: int) -> str:
     return ""
 
 
-def _tried(peer: Peer, tool: dict[str, Any], seed: int) -> Iterator[Seen]:
+def _tried(
+    peer: Peer, tool: dict[str, Any], seed: int, setup: tuple[str, Mapping[str, Any]] | None = None
+) -> Iterator[Seen]:
     """What calls of a tool do: with likely arguments, else the plainest; and with what makes it last."""
     schema, name = tool.get("inputSchema"), str(tool["name"])
-    tries = [likely_arguments(schema, seed), minimal_arguments(schema, seed)]
+    tries = [*(likely_arguments(schema, seed, n) for n in range(GUESSES)), minimal_arguments(schema, seed)]
     first: Seen | None = None
     for number, arguments in enumerate(tries):
         if arguments is None or arguments in tries[:number] or (first and first.did is not Did.ERROR):
             continue
-        yield (first := _called(peer, name, arguments))
+        yield (first := _called(peer, name, arguments, setup))
     if first is not None and first.did is Did.SUBSCRIPTION:
         count = counted(schema)
         ending = (
             fixed(schema, {**first.arguments, count: 2}, seed) if isinstance(schema, dict) and count else None
         )
         if ending is not None:
-            yield _called(peer, name, ending, ends=True)
-    elif (known := lasting(schema, seed)) and (first is None or first.arguments != known[0]):
-        yield _called(peer, name, known[0])
+            yield _called(peer, name, ending, setup, ends=True)
+    elif first is not None and first.did is Did.RESULT:
+        known = lasting(schema, seed)
+        longer = known[0] if known else lasting_command(schema, first.arguments, seed)
+        if longer is not None and longer != first.arguments:
+            yield _called(peer, name, longer, setup)
 
 
-def _called(peer: Peer, name: str, arguments: dict[str, Any], *, ends: bool = False) -> Seen:
-    """What one call does. Raises Trouble if it is refused, PeerDied, Halted."""
+def _called(
+    peer: Peer,
+    name: str,
+    arguments: dict[str, Any],
+    setup: tuple[str, Mapping[str, Any]] | None = None,
+    *,
+    ends: bool = False,
+) -> Seen:
+    """What one call does. Raises PeerDied, Halted."""
+    seen = _call(peer, name, arguments, setup, ends=ends)
+    return replace(seen, setup=setup)
+
+
+def _call(
+    peer: Peer,
+    name: str,
+    arguments: dict[str, Any],
+    setup: tuple[str, Mapping[str, Any]] | None,
+    *,
+    ends: bool,
+) -> Seen:
     peer.session.facts.literal.add(name)
     try:
-        call = peer.invoke_tool("found", ScenarioConfig(name, arguments))
+        before = (Invocation(*setup),) if setup else ()
+        call = peer.invoke_tool("found", ScenarioConfig(name, arguments, setup=before))
     except Trouble as refused:
         return Seen(name, arguments, Did.ERROR, 0.0, str(refused)[:120])
     call.mailbox.until(lambda _: call.result or _choice(call), PATIENCE)

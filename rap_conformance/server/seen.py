@@ -20,7 +20,10 @@ class Did(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What one call did: `seconds` until then, `said` in an error, whether a subscription's end came."""
+    """What one call did: `seconds` until then, `said` in an error, whether a subscription's end came.
+
+    `setup` is what was called before it in the same thread: its operation and arguments.
+    """
 
     operation: str
     arguments: Mapping[str, Any]
@@ -28,12 +31,14 @@ class Seen:
     seconds: float
     said: str = ""
     ended: bool = False
+    setup: tuple[str, Mapping[str, Any]] | None = None
 
     def __str__(self) -> str:
+        name = f"{self.operation} after {self.setup[0]}" if self.setup else self.operation
         if self.did is Did.NOTHING:
-            return f"{self.operation}: nothing within {self.seconds:.0f} s"
+            return f"{name}: nothing within {self.seconds:.0f} s"
         said = f": {self.said}" if self.said else ""
-        return f"{self.operation}: {self.did} after {self.seconds:.1f} s{said}"
+        return f"{name}: {self.did} after {self.seconds:.1f} s{said}"
 
 
 @dataclass(frozen=True, slots=True)
