@@ -9,7 +9,7 @@ import pytest
 
 from rap_conformance.server.config_file import parse
 from rap_conformance.server.first_config import first_config
-from rap_conformance.server.likely import likely_arguments
+from rap_conformance.server.likely import LASTS, likely_arguments, with_command
 from rap_conformance.server.seen import Did, Measured, Seen
 
 SAFE = {"readOnly": True}
@@ -159,3 +159,24 @@ def test_that_there_is_none_is_declared_only_where_everything_was_seen(
 ) -> None:
     made = tomllib.loads(first_config("http://127.0.0.1:1", [_tool("alpha", {})], measured=measured))
     assert made["features"] == declared
+
+
+def test_what_has_to_be_called_first_is_written() -> None:
+    tools = [_tool(name, {}) for name in ("open", "read")]
+    seen = (
+        Seen("open", {"path": "."}, Did.RESULT, 0.1),
+        Seen("read", {}, Did.ERROR, 0.0, "Error: nothing is open"),
+        Seen("read", {}, Did.RESULT, 3.9, setup=("open", {"path": "."})),
+    )
+    made = tomllib.loads(first_config("http://127.0.0.1:1", tools, measured=Measured(seen, ())))
+    parse(made, "made")
+    assert made["scenario"]["pending"]["setup"] == [{"operation": "open", "arguments": {"path": "."}}]
+    assert "setup" not in made["scenario"]["quick"]
+
+
+def test_a_command_of_a_shell_can_be_made_to_last() -> None:
+    schema = {"type": "object", "properties": {"command": {"type": "string"}}, "required": ["command"]}
+    plain = likely_arguments(schema, 0)
+    assert plain == {"command": "echo hello"}
+    assert with_command(schema, plain, LASTS, 0) == {"command": "sleep 4"}
+    assert with_command(schema, {"command": "something else"}, LASTS, 0) is None

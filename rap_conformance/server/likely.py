@@ -47,10 +47,15 @@ def likely_arguments(schema: Any, seed: int, guess: int = 0) -> dict[str, Any] |
     return fixed(schema, wanted, seed) if wanted else plainly
 
 
-def lasting_command(schema: Any, arguments: Mapping[str, Any], seed: int) -> dict[str, Any] | None:
-    """Arguments with a shell's command that lasts, where one of a tool's texts is a command."""
+LASTS = f"sleep {WANTED:g}"
+SPEAKS, ENDS = (f"for i in $(seq {n}); do echo $i; sleep 1; done" for n in (60, 8))
+"""Commands of a shell: one that only lasts, one that says something all the time, and one that ends soon."""
+
+
+def with_command(schema: Any, arguments: Mapping[str, Any], command: str, seed: int) -> dict[str, Any] | None:
+    """The arguments with another command for a shell, where one of a tool's texts is such a command."""
     name = next((n for n, value in arguments.items() if _COMMAND.search(n) and value == "echo hello"), None)
-    return fixed(schema, {**arguments, name: f"sleep {WANTED:g}"}, seed) if name else None
+    return fixed(schema, {**arguments, name: command}, seed) if name else None
 
 
 def _value(name: str, schema: Any, guess: int) -> str | None:

@@ -15,7 +15,7 @@ from rap_conformance.protocol.specification import catalogue
 from rap_conformance.server.call import Call
 from rap_conformance.server.config import Config, Invocation, ScenarioConfig
 from rap_conformance.server.lasting import counted, fixed, lasting
-from rap_conformance.server.likely import GUESSES, lasting_command, likely_arguments
+from rap_conformance.server.likely import ENDS, GUESSES, LASTS, SPEAKS, likely_arguments, with_command
 from rap_conformance.server.options import ServerOptions
 from rap_conformance.server.peer import Peer
 from rap_conformance.server.preflight import discover
@@ -123,9 +123,22 @@ def _tried(
             yield _called(peer, name, ending, setup, ends=True)
     elif first is not None and first.did is Did.RESULT:
         known = lasting(schema, seed)
-        longer = known[0] if known else lasting_command(schema, first.arguments, seed)
+        longer = known[0] if known else with_command(schema, first.arguments, LASTS, seed)
         if longer is not None and longer != first.arguments:
             yield _called(peer, name, longer, setup)
+        yield from _speaking(peer, name, schema, seed, first)
+
+
+def _speaking(peer: Peer, name: str, schema: Any, seed: int, first: Seen) -> Iterator[Seen]:
+    """Whether a command that goes on and on makes a subscription, and one that ends its end."""
+    for command in (SPEAKS, ENDS):
+        arguments = with_command(schema, first.arguments, command, seed)
+        if arguments is None:
+            return
+        seen = _called(peer, name, arguments, first.setup, ends=command == ENDS)
+        yield seen
+        if seen.did is not Did.SUBSCRIPTION:
+            return
 
 
 def _called(
