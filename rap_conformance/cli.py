@@ -37,7 +37,6 @@ app = typer.Typer(
     name="rap-conformance",
     help="The conformance suite of the Reactive Agent Protocol (RAP).",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -129,10 +128,13 @@ def run_pytest(arguments: list[str], target: str, *plugins: object) -> int:
     sys.path[:] = [entry for entry in sys.path if entry not in {"", here}] or sys.path
     import pytest
 
+    from rap_conformance.reporting.voice import outlet
+
     own = ["-c", str(place("check.ini")), "--rootdir", here, "--import-mode=importlib"]
     own += ["-p", "rap_conformance.plugin", "-p", "pytest_metadata.plugin", "-p", "pytest_html.plugin"]
     own += ["-p", "no:cacheprovider", "-p", "no:warnings", "-p", "no:terminalreporter"]
-    return int(pytest.main([*own, *arguments, target], plugins=plugins))
+    with outlet():
+        return int(pytest.main([*own, *arguments, target], plugins=plugins))
 
 
 def _default_config() -> str | None:

@@ -334,6 +334,8 @@ class Driver:
             if self._closed:
                 return
             self._closed = True
-        SIGNALS.hold()
+        if self.ending.cut_short and self.voice is not None:
+            self.voice.interrupted(self.session.leaving())
+        SIGNALS.hold(self.session.hurry)
         self.session.halt()
         self.session.close()

@@ -53,6 +53,15 @@ def test_nobody_there_is_exit_6_without_a_pass_and_without_stale_reports(tmp_pat
     assert (reports / "mine.txt").read_text() == "not yours"
 
 
+def test_a_failure_is_said_as_soon_as_it_is_found(tmp_path: Path) -> None:
+    server = f"{REFERENCE} --mutant not-declared"
+    outcome = run(tmp_path, "check", "--server-cmd", server, "--requirement", "TCS002", "--no-report", *QUICK)
+    lines = outcome.out.splitlines()
+    assert lines[0].startswith("1 requirement")
+    found = next(number for number, line in enumerate(lines) if line.startswith("FOUND    TCS002 "))
+    assert found < lines.index("FAIL TCS002 media-type (MUST)")
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("after", [0.0, 0.3, 1.5], ids="after {} s".format)
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["SIGINT", "SIGTERM"])

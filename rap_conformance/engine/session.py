@@ -100,6 +100,12 @@ class Session(Judging, Protocol):
     def halt(self) -> None:
         """End every wait, now and from now on."""
 
+    def leaving(self) -> str:
+        """What `close` will do, in words, for somebody who waits for it."""
+
+    def hurry(self) -> None:
+        """Leave out what is still to be done for the peer's sake while `close` is under way."""
+
     def close(self) -> None:
         """Leave the peer as it was found and stop what was started; safe to call twice."""
 

@@ -147,13 +147,14 @@ def summary_lines(run: Run) -> list[str]:
         role = run.target.role
         lines.append(f"target: the embedded reference {role}, not a {role} of yours")
     for label, verdict in (
+        ("advised (-v shows it in full)", Verdict.ADVICE),
         ("error", Verdict.ERROR),
         ("known", Verdict.KNOWN),
         ("untested", Verdict.UNTESTED),
         ("not applicable", Verdict.NOT_APPLICABLE),
     ):
         lines += _group(label, of(run, verdict))
-    for opening in run.openings:
+    for opening in () if run.cut_short else run.openings:
         lines += opening_block(opening)
     lines += [f"stale: {terminal_text(entry, _PROSE_LIMIT)}" for entry in run.stale]
     lines += [f"note: {terminal_text(note, _PROSE_LIMIT)}" for note in run.notes]

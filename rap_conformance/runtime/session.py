@@ -149,6 +149,14 @@ class RuntimeSession:
         if note not in self.notes:
             self.notes.append(note)
 
+    def leaving(self) -> str:
+        """What `close` will do, in words."""
+        return "stopping the runtime"
+
+    def hurry(self) -> None:
+        """End every wait; what is stopped is stopped all the same."""
+        self.patience.halt()
+
     def close(self) -> None:
         """Stop everything we started; safe to call twice."""
         with self._lock:

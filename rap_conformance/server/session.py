@@ -339,6 +339,16 @@ class ServerSession:
         if not self.dead and self.calls and self.answers():
             self.tempo.at_once(self.notices.ends_of(self.calls, self.other))
 
+    def leaving(self) -> str:
+        """What `close` will do, in words."""
+        ends = f"cancelling those of our {len(self.calls)} calls that may still run" if self.calls else ""
+        stops = "stopping the server" if self.supervisor is not None else ""
+        return " and ".join(filter(None, (ends, stops))) or "closing our connections"
+
+    def hurry(self) -> None:
+        """Cancel no more calls."""
+        self.probe.patience.halt()
+
     def close(self) -> None:
         """Leave the server as it was found and stop what was started; safe to call twice."""
         with self._closing:

@@ -27,6 +27,9 @@ all, and the seconds after those."""
 
 SLOWED, MOST_TRIES = 0.5, 3
 """Seconds that a question takes where a limit makes us wait; how often what it spoilt is tried in all."""
+OFTEN_ENOUGH = 0.6
+"""The longest time between two questions about a subscription that is asked about all the time, in times
+between its events."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,29 +148,30 @@ class Subscriptions:
 def ask_about_subscription(peer: Peer) -> Subscriptions:
     """Ask about one of two subscriptions all the time. Raises Untested if the other one sends too little.
 
-    Where a limit makes us wait meanwhile, it is tried again, for nothing was asked all the time.
+    Where a limit, or whatever else, makes us wait, it is tried again: nothing was asked all the time.
     """
     for _ in range(MOST_TRIES - 1):
-        slowed, seen = _subscriptions(peer)
-        if slowed < SLOWED or peer.session.tempo.late:
+        pause, seen = _subscriptions(peer)
+        if pause < OFTEN_ENOUGH or peer.session.tempo.late:
             return seen
     return _subscriptions(peer)[1]
 
 
 def _subscriptions(peer: Peer) -> tuple[float, Subscriptions]:
-    """What became of two subscriptions, and how long the longest question took."""
-    slowed = 0.0
+    """What became of two subscriptions, and the longest pause of our asking, in times between events."""
+    pause = 0.0
     asked, twin = peer.session.tempo.at_once([partial(peer.invoke, "subscription")] * 2)
     for call in (asked, twin):
         peer.need_result(call)
     peer.session.fire()
     end = peer.patience.now() + peer.grace
+    began = peer.patience.now()
     last = peer.ask_about(asked)
     while len(twin.events) < 5 and not twin.final and peer.patience.now() < end:
-        began = peer.patience.now()
-        last = peer.ask_about(asked)
-        slowed = max(slowed, peer.patience.now() - began)
         peer.patience.pace(POLL)
+        before, began = began, peer.patience.now()
+        last = peer.ask_about(asked)
+        pause = max(pause, began - before)
     theirs, meanwhile = len(twin.events), len(asked.events)
     if theirs < 3:
         raise Untested(f"a subscription that nobody asked about sent {theirs} events within {peer.grace:g} s")
@@ -180,7 +184,7 @@ def _subscriptions(peer: Peer) -> tuple[float, Subscriptions]:
     peer.session.tempo.at_once([partial(peer.cancel, call) for call in (asked, twin)])
     now = peer.patience.now()
     seen = Subscriptions(asked, twin, last, theirs, meanwhile, ours, bool(enough), ended, twin_ended, now)
-    return slowed, seen
+    return pause * (theirs - 1) / took if took else 0.0, seen
 
 
 @dataclass(frozen=True, slots=True)
