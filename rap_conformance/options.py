@@ -91,7 +91,7 @@ OPTIONS = (
     Option("catalogue", "pin: requirements added later do not fail this gate", "X.Y"),
     Option(
         "failed",
-        "judge again what failed in the last run, as the report folder's report.json says",
+        "judge again what failed in the last run; its reports go into the folder `failed` there",
         kind="flag",
     ),
     Option("subject", "what the attestation is about; else the report alone", "NAME@sha256:HEX"),

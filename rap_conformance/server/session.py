@@ -65,7 +65,7 @@ class ServerSession:
         self.tempo = Tempo()
         self.calls: list[Call] = []
         self.causes: list[str] = []
-        self.notes: list[str] = []
+        self.notes: list[str] = [_on_the_command_line(options.literal)] if options.literal else []
         self.dead = ""
         self.refused = ""
         """Why credentials that were given are of no use; then nothing can be concluded."""
@@ -362,3 +362,10 @@ class ServerSession:
         self.receiver.stop()
         if self.supervisor is not None:
             self.supervisor.close()
+
+
+def _on_the_command_line(header: str) -> str:
+    return (
+        f"the credential for {header} stands on the command line, where histories and process lists "
+        f"show it; better: export RAP_TOKEN='…' and --auth-header '{header}: env:RAP_TOKEN'"
+    )
