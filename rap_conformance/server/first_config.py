@@ -173,8 +173,8 @@ def measured_proposals(tools: list[dict[str, Any]], measured: Measured) -> dict[
 
     found: dict[str, Proposal] = {}
     if quick:
-        # What can be made to last is taken only if nothing else ends at once.
-        one = min(quick, key=lambda each: (each.operation in slow_ones, round(each.seconds, 1)))
+        # What can be made to last is taken only if nothing else ends at once; tenths of a second are chance.
+        one = min(quick, key=lambda each: (each.operation in slow_ones, each.seconds >= _QUICK / 2))
         found["quick"] = made(one, f"measured: {one.seconds:.1f} s")
     if slow:
         one = min(slow, key=lambda each: abs(each.seconds - WANTED))
