@@ -13,15 +13,16 @@ import inspect
 import json
 import os
 import re
+import shlex
 import sys
 import textwrap
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from rap_conformance import __version__
-from rap_conformance.engine.inputs import ConfigError
+from rap_conformance.engine.inputs import ConfigError, Secret
 from rap_conformance.engine.requirement import Level, Requirement
 from rap_conformance.engine.verdict import EXIT_BAD_INPUT, EXIT_NOBODY
 from rap_conformance.options import OPTIONS, Option
@@ -29,11 +30,13 @@ from rap_conformance.places import place
 from rap_conformance.protocol.specification import CATALOGUE_VERSION
 from rap_conformance.protocol.specification import catalogue as requirements
 
+if TYPE_CHECKING:
+    from rap_conformance.server.seen import Measured
+
 app = typer.Typer(
     name="rap-conformance",
     help="The conformance suite of the Reactive Agent Protocol (RAP).",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -125,10 +128,13 @@ def run_pytest(arguments: list[str], target: str, *plugins: object) -> int:
     sys.path[:] = [entry for entry in sys.path if entry not in {"", here}] or sys.path
     import pytest
 
+    from rap_conformance.reporting.voice import outlet
+
     own = ["-c", str(place("check.ini")), "--rootdir", here, "--import-mode=importlib"]
     own += ["-p", "rap_conformance.plugin", "-p", "pytest_metadata.plugin", "-p", "pytest_html.plugin"]
     own += ["-p", "no:cacheprovider", "-p", "no:warnings", "-p", "no:terminalreporter"]
-    return int(pytest.main([*own, *arguments, target], plugins=plugins))
+    with outlet():
+        return int(pytest.main([*own, *arguments, target], plugins=plugins))
 
 
 def _default_config() -> str | None:
@@ -244,6 +250,15 @@ def init(
         "rap-conformance.toml"
     ),
     force: Annotated[bool, typer.Option("--force", help="Replace a file that is there.")] = False,
+    probe: Annotated[
+        bool, typer.Option("--probe", help="Call the tools that may be called, and write what they did.")
+    ] = False,
+    invoke: Annotated[
+        str,
+        typer.Option(
+            metavar="read-only|any", help="What --probe may call; any: also tools without annotations."
+        ),
+    ] = "read-only",
 ) -> None:
     """Write a configuration to start from, made of what discovery shows."""
     from rap_conformance.engine.inputs import check_url, parse_auth_header
@@ -252,6 +267,10 @@ def init(
 
     url = check_url(server_url, "--server-url")
     headers = [parse_auth_header(header) for header in auth_header or []]
+    if invoke not in {"read-only", "any"}:
+        raise BadInput(f"--invoke: got {invoke[:40]!a}; allowed are read-only, any")
+    if invoke == "any" and not probe:
+        raise BadInput("--invoke: goes with --probe; without it init calls no tool")
     if output.exists() and not force:
         raise BadInput(f"--output: {str(output)!a} is there already; give another name, or --force")
     try:
@@ -260,10 +279,39 @@ def init(
         typer.echo(f"rap-conformance: {missing}", err=True)
         raise SystemExit(EXIT_NOBODY) from None
     try:
-        output.write_text(first_config(url, tools), "utf-8")
+        measured = _measured(url, headers, invoke) if probe else None
+        made = first_config(url, tools, auth=_by_variable(auth_header or []), measured=measured)
+        output.write_text(made, "utf-8")
     except OSError as error:
         raise BadInput(f"--output: cannot write {str(output)!a} ({error.strerror or error})") from None
-    typer.echo(f"wrote {output}; look it over, then run: rap-conformance check")
+    found_by_itself = output == Path("rap-conformance.toml")
+    named = "" if found_by_itself else f" --config {shlex.quote(str(output))}"
+    typer.echo(f"wrote {output}; look it over, then run: rap-conformance check{named}")
+
+
+def _measured(url: str, headers: list[tuple[str, Secret]], invoke: str) -> Measured:
+    """What the tools that may be called do; a line for each call."""
+    from rap_conformance.engine.scenario import Refused
+    from rap_conformance.server.config import Auth, Config, ServerConfig
+    from rap_conformance.server.measuring import measure
+    from rap_conformance.server.options import ServerOptions
+
+    config = Config(server=ServerConfig(url=url), auth=Auth(headers=tuple(headers)))
+    try:
+        measured = measure(config, ServerOptions(invoke=invoke), 0, typer.echo)
+    except Refused as refused:
+        raise BadInput(f"--probe: {refused}") from None
+    for name, why in measured.left:
+        typer.echo(f"{name}: not called: {why}")
+    if measured.cut_short:
+        typer.echo(f"cut short: {measured.cut_short}")
+    return measured
+
+
+def _by_variable(headers: list[str]) -> dict[str, str]:
+    """Headers whose values are variables of the environment: what a file may hold of credentials."""
+    pairs = (header.partition(":") for header in headers)
+    return {name: value.strip() for name, _, value in pairs if value.strip().startswith("env:")}
 
 
 @app.command(name="baseline")

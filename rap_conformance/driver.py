@@ -9,6 +9,7 @@ import contextlib
 import os
 import sys
 import threading
+from collections.abc import Iterable
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -21,12 +22,14 @@ from rap_conformance.engine import baseline
 from rap_conformance.engine.events import Ended, Event, Events
 from rap_conformance.engine.evidence import Verdict
 from rap_conformance.engine.inputs import ConfigError
+from rap_conformance.engine.job import Job
 from rap_conformance.engine.making import Ending, made
 from rap_conformance.engine.requirement import Requirement
 from rap_conformance.engine.run import Result, Run
-from rap_conformance.engine.runner import Job, Runner
+from rap_conformance.engine.runner import Runner
 from rap_conformance.engine.safe import terminal_text
 from rap_conformance.engine.scenario import Halted, Refused, scenario_of
+from rap_conformance.engine.session import Preview
 from rap_conformance.engine.signals import SIGNALS
 from rap_conformance.engine.verdict import EXIT_BAD_INPUT, EXIT_CRASHED, EXIT_NOBODY
 from rap_conformance.protocol.specification import catalogue
@@ -68,6 +71,7 @@ class Driver:
         self.started = datetime.now(UTC).isoformat(timespec="seconds")
         self.voice: Voice | None = None
         self.run: Run | None = None
+        self.preview: Preview | None = None
         self.ending = Ending()
         self._lock = threading.Lock()
         self._closed = False
@@ -147,12 +151,15 @@ class Driver:
         if self.voice is not None:
             self.voice.begins(self.session.shown(), len(self.runner.jobs), options.seed, options.profile)
         try:
-            self.request.role.begin(self.session)
+            if options.dry_run and self.request.role.preview is not None:
+                self.preview = self.request.role.preview(self.session)
+            else:
+                self.request.role.begin(self.session)
         except Refused as refused:
             self._refuse(refused)
         except Halted:
             pass
-        if self.ending.refusal or self.session.over():
+        if self.ending.refusal or self.preview is not None or self.session.over():
             # Nothing can be judged: an empty loop, so that nothing can pass.
             items, session.items = session.items, []
             try:
@@ -239,6 +246,10 @@ class Driver:
         elif exitstatus == pytest.ExitCode.INTERNAL_ERROR:
             self.ending = replace(self.ending, exit=EXIT_CRASHED)
         self.close()
+        if self.preview is not None:
+            session.exitstatus = 0
+            self._say(terminal.preview_lines(self.preview), session.config)
+            return (yield)
         if not self.runner.jobs and exitstatus not in {
             pytest.ExitCode.INTERRUPTED,
             pytest.ExitCode.INTERNAL_ERROR,
@@ -267,6 +278,15 @@ class Driver:
         self.events.tell(Ended(self.run, self.ending.refusal, reports))
         self._say_the_end(self.run, session.config.pluginmanager.get_plugin("terminalreporter"), reports)
         return result
+
+    def _say(self, lines: Iterable[str], config: pytest.Config) -> None:
+        """Say lines by ourselves, or where pytest's own reporter speaks, by that."""
+        reporter = config.pluginmanager.get_plugin("terminalreporter")
+        for line in lines:
+            if self.voice is not None:
+                self.voice.say(line)
+            elif reporter is not None:
+                reporter.write_line(line)
 
     def _say_the_end(self, run: Run, reporter: Any, reports: str) -> None:
         if reporter is None:
@@ -314,6 +334,8 @@ class Driver:
             if self._closed:
                 return
             self._closed = True
-        SIGNALS.hold()
+        if self.ending.cut_short and self.voice is not None:
+            self.voice.interrupted(self.session.leaving())
+        SIGNALS.hold(self.session.hurry)
         self.session.halt()
         self.session.close()

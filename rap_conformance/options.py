@@ -91,7 +91,7 @@ OPTIONS = (
     Option("catalogue", "pin: requirements added later do not fail this gate", "X.Y"),
     Option(
         "failed",
-        "judge again what failed in the last run, as the report folder's report.json says",
+        "judge again what failed in the last run; its reports go into the folder `failed` there",
         kind="flag",
     ),
     Option("subject", "what the attestation is about; else the report alone", "NAME@sha256:HEX"),
@@ -101,6 +101,12 @@ OPTIONS = (
         kind="flag",
     ),
     Option("not-gentle", "the owner consents to both", kind="flag", dest="rap_gentle", const=False),
+    Option(
+        "dry-run",
+        "ask discovery only: say what would be called with what, what would stay untested, and why",
+        kind="flag",
+        roles=_SERVER,
+    ),
     Option("max-time", "end the run then, as incomplete", "SECONDS"),
     Option("report-dir", "where reports go", "DIR", default="reports"),
     Option("no-report", "write no reports", kind="flag"),

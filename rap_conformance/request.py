@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import random
@@ -26,6 +27,8 @@ from rap_conformance.reporting.attestation import parse_subject
 from rap_conformance.runtime.role import RUNTIME
 from rap_conformance.server.role import SERVER
 
+FAILED = "failed"
+"""The folder, beside the reports of the whole run, for those of what failed in it and was judged again."""
 ROLES = (SERVER, RUNTIME)
 """Who can be judged; the first is meant where nothing says otherwise."""
 
@@ -72,7 +75,8 @@ def read_request(config: pytest.Config) -> Request:
         raise ConfigError("--report-dir: got nothing; give a folder, or --no-report")
     folder = Path(config.invocation_params.dir, given["rap_report_dir"])
     if given["rap_failed"]:
-        selected = (*selected, *_failed_last(folder / "report.json", level))
+        selected = (*selected, *_failed_last(folder, level))
+        folder /= FAILED
     if given["rap_subject"] is not None:
         parse_subject(given["rap_subject"])
     baseline, gentle = given["rap_baseline"], given["rap_gentle"]
@@ -88,7 +92,8 @@ def read_request(config: pytest.Config) -> Request:
         known=load_baseline(Path(baseline), known=catalogue()) if baseline is not None else (),
         subject=given["rap_subject"],
         max_time=_seconds("--max-time", given["rap_max_time"]),
-        report_dir=None if given["rap_no_report"] else _report_dir(folder),
+        report_dir=None if given["rap_no_report"] or given["rap_dry_run"] else _report_dir(folder),
+        dry_run=given["rap_dry_run"],
         given=repeatable(given),
     )
     return Request(role, settings, options)
@@ -151,11 +156,14 @@ def pin_of(value: str | None) -> str | None:
     return value
 
 
-def _failed_last(path: Path, level: str) -> tuple[str, ...]:
-    """The codes that failed, or could not be judged for an error, in the last run."""
+def _failed_last(folder: Path, level: str) -> tuple[str, ...]:
+    """The codes that failed, or could not be judged for an error, in the last run and its repetitions."""
+    path = folder / "report.json"
     try:
-        report = json.loads(path.read_text("utf-8"))
-        found = [(str(entry["code"]), str(entry["verdict"])) for entry in report["requirements"]]
+        found, when = _verdicts(path)
+        with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
+            again, later = _verdicts(folder / FAILED / "report.json")
+            found |= {code: verdict for code, verdict in again.items() if later >= when}
     except OSError as error:
         raise ConfigError(
             f"--failed: cannot read {str(path)!a} ({error.strerror or error}); run without it first"
@@ -165,10 +173,17 @@ def _failed_last(path: Path, level: str) -> tuple[str, ...]:
             f"--failed: {str(path)!a} is no report of this suite; run without it first"
         ) from None
     wanted = {"fail", "error"} | ({"warn"} if level == "should" else set())
-    codes = tuple(code for code, verdict in found if verdict in wanted)
+    codes = tuple(code for code, verdict in found.items() if verdict in wanted)
     if not codes:
         raise ConfigError(f"--failed: nothing failed in {str(path)!a}; run without it")
     return codes
+
+
+def _verdicts(path: Path) -> tuple[dict[str, str], str]:
+    """The verdicts of a report by code, and when its run began. Raises OSError, ValueError and their like."""
+    report = json.loads(path.read_text("utf-8"))
+    found = {str(entry["code"]): str(entry["verdict"]) for entry in report["requirements"]}
+    return found, str(report["started"])
 
 
 def select(selected: tuple[str, ...], revision: str, pin: str | None, role: str) -> tuple[Requirement, ...]:

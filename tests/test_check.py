@@ -53,6 +53,26 @@ def test_nobody_there_is_exit_6_without_a_pass_and_without_stale_reports(tmp_pat
     assert (reports / "mine.txt").read_text() == "not yours"
 
 
+def test_a_failure_is_said_as_soon_as_it_is_found(tmp_path: Path) -> None:
+    server = f"{REFERENCE} --mutant not-declared"
+    outcome = run(tmp_path, "check", "--server-cmd", server, "--requirement", "TCS002", "--no-report", *QUICK)
+    lines = outcome.out.splitlines()
+    assert lines[0].startswith("1 requirement")
+    found = next(number for number, line in enumerate(lines) if line.startswith("FOUND    TCS002 "))
+    assert found < lines.index("FAIL TCS002 media-type (MUST)")
+
+
+@pytest.mark.parametrize(("value", "noted"), [("Bearer tok-7c1", True), ("env:RAPC_TOKEN", False)])
+def test_a_credential_on_the_command_line_is_noted(
+    value: str, noted: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RAPC_TOKEN", "Bearer tok-7c1")
+    words = ("--auth-header", f"Authorization: {value}", "--requirement", "DSC001", "--no-report")
+    outcome = run(tmp_path, "check", "--server-cmd", f"{REFERENCE} --token tok-7c1", *words, *QUICK)
+    assert ("--auth-header 'Authorization: env:RAP_TOKEN'" in outcome.out) is noted
+    assert "tok-7c1" not in outcome.out.replace(f"{REFERENCE} --token tok-7c1", "")
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("after", [0.0, 0.3, 1.5], ids="after {} s".format)
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["SIGINT", "SIGTERM"])

@@ -17,12 +17,13 @@ from rap_conformance.engine import baseline
 from rap_conformance.engine.controls import Control, Positive
 from rap_conformance.engine.events import Begins, Event, Events, Found, Judged
 from rap_conformance.engine.evidence import Exchange, Failure, Verdict
+from rap_conformance.engine.job import Job
 from rap_conformance.engine.making import Ending, made
 from rap_conformance.engine.plan import Plan
 from rap_conformance.engine.record import MOST_FINDINGS, Record, confirmed
 from rap_conformance.engine.requirement import Level, Stage
 from rap_conformance.engine.run import Result, Run, RunVerdict
-from rap_conformance.engine.runner import Job, Runner
+from rap_conformance.engine.runner import Runner
 from rap_conformance.engine.scenario import (
     Halted,
     NotApplicable,

@@ -94,10 +94,17 @@ def test_a_failure_is_exit_1_and_can_be_repeated(tmp_path: Path) -> None:
     assert outcome.exit == 1
     assert outcome.last.startswith("not-conformant: 1 failed")
     assert "FAIL" in outcome.out
-    again = run(tmp_path, *NAMELESS, "--failed")
-    assert again.verdicts() == {"DSC002": "fail"}
-    mended = run(tmp_path, "check", "--server-cmd", REFERENCE, "--no-auth", "--failed", *QUICK)
-    assert mended.verdicts() == {"DSC002": "pass"}
+    whole = (tmp_path / "reports" / "report.json").read_bytes()
+
+    def judged_again() -> dict[str, str]:
+        report = json.loads((tmp_path / "reports" / "failed" / "report.json").read_bytes())
+        return {each["code"]: each["verdict"] for each in report["requirements"]}
+
+    run(tmp_path, *NAMELESS, "--failed")
+    assert judged_again() == {"DSC002": "fail"}
+    run(tmp_path, "check", "--server-cmd", REFERENCE, "--no-auth", "--failed", *QUICK)
+    assert judged_again() == {"DSC002": "pass"}
+    assert (tmp_path / "reports" / "report.json").read_bytes() == whole, "the report of the whole run stays"
     nothing = run(tmp_path, *NAMELESS, "--failed")
     assert nothing.exit == 4
     assert "nothing failed" in nothing.err

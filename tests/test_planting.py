@@ -6,8 +6,10 @@ from typing import Any
 
 import pytest
 
+from rap_conformance.server.config import ScenarioConfig
 from rap_conformance.server.facts import Facts
 from rap_conformance.server.planting import is_bold, planted
+from rap_conformance.server.rehearsal import triggered
 
 TEXT = {"type": "string"}
 
@@ -82,3 +84,8 @@ def test_destructive_tools_and_those_that_do_not_like_it_are_called_as_configure
     spoilt = facts()
     spoilt.literal.add("t")
     assert spoilt.free_text("t") is None
+
+
+def test_what_has_a_trigger_is_called_as_configured() -> None:
+    fired = ScenarioConfig("watch", {"of": "a"}, trigger="curl -sf http://127.0.0.1:1/fire")
+    assert triggered([ScenarioConfig("echo", {"text": "a"}), fired]) == {"watch"}

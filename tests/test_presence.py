@@ -86,7 +86,14 @@ def test_no_answer_tells_nothing() -> None:
 
 @pytest.mark.parametrize(
     ("status", "state"),
-    [(401, State.UNSURE), (403, State.UNSURE), (429, State.UNSURE), (503, State.ERROR), (405, State.ABSENT)],
+    [
+        (401, State.UNSURE),
+        (403, State.UNSURE),
+        (429, State.UNSURE),
+        (503, State.ERROR),
+        (405, State.ABSENT),
+        (501, State.ABSENT),
+    ],
 )
 def test_what_every_path_answers_decides(status: int, state: State) -> None:
     assert decided(lambda path: answer(path, status, b"no")) is state

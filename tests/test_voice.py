@@ -6,8 +6,9 @@ import io
 
 import pytest
 
-from rap_conformance.engine.events import Begins, Ended, Judged
+from rap_conformance.engine.events import Begins, Ended, Found, Judged
 from rap_conformance.engine.evidence import Finding, Verdict
+from rap_conformance.engine.requirement import Stage
 from rap_conformance.engine.run import Result
 from rap_conformance.protocol.specification import catalogue
 from rap_conformance.reporting.voice import Voice
@@ -54,12 +55,41 @@ def test_a_terminal_gets_colours_and_a_status_line(monkeypatch: pytest.MonkeyPat
     monkeypatch.setenv("TERM", "xterm")
     text = said(stream=Terminal())
     assert "\x1b[31;1m" in text
-    assert "[0/2] tool_call_status: TCS004" in text
+    assert "....................[0/2] TCS004" in text
+    assert "##########..........[1/2] TCS004" in text
     assert "about 3 s left" in text
     monkeypatch.setenv("NO_COLOR", "1")
     assert "\x1b[" not in said(stream=Terminal())
     monkeypatch.setenv("TERM", "dumb")
     assert "\r" not in said(stream=Terminal())
+
+
+def test_a_pipe_is_told_once_of_a_wait_and_of_what_comes_after_what_is_harmless() -> None:
+    stream = io.StringIO()
+    voice = Voice(0, stream)
+    forged = next(r for r in catalogue() if r.stage is Stage.FORGED)
+    for number, event in enumerate((MUST, MUST, forged, forged)):
+        voice.hear(Begins(event, number, 4, left=12.2))
+    assert stream.getvalue().splitlines() == [
+        "[0/4] waiting about 12 s for calls that were started together",
+        "[2/4] forged credentials",
+    ]
+
+
+def test_a_failure_is_said_when_it_is_found_and_not_once_more_when_it_is_judged() -> None:
+    stream = io.StringIO()
+    voice = Voice(0, stream)
+    voice.hear(Found(MUST, FINDING, 12))
+    voice.hear(Judged(FAILED))
+    assert len(stream.getvalue().splitlines()) == 1
+    assert stream.getvalue().startswith("FOUND    TCS004 ")
+
+
+def test_an_interruption_says_what_is_done_before_the_end() -> None:
+    stream = io.StringIO()
+    Voice(0, stream).interrupted("stopping the server")
+    assert "stopping the server" in stream.getvalue()
+    assert "Ctrl-C again" in stream.getvalue()
 
 
 def test_forty_columns_are_enough(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,10 +14,10 @@ from typing import TypeVar
 from rap_conformance.engine.catalogue import Catalogue, Specification, load
 from rap_conformance.engine.controls import Control, Positive
 from rap_conformance.engine.evidence import Exchange, Verdict
+from rap_conformance.engine.job import Job
 from rap_conformance.engine.record import Record, Recorder
 from rap_conformance.engine.requirement import Stage
 from rap_conformance.engine.run import Target
-from rap_conformance.engine.runner import Job
 from rap_conformance.engine.scenario import Part, PeerDied, Untested, scenario, scenario_of
 from rap_conformance.engine.session import Account, Lack
 
@@ -69,7 +69,7 @@ class Session:
         self.pool = ThreadPoolExecutor(2)
         self.requests = 0
 
-    def slow(self) -> bool:
+    def slow(self, stage: Stage = Stage.HARMLESS) -> bool:  # noqa: ARG002
         return False
 
     def over(self) -> str:

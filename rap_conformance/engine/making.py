@@ -81,6 +81,7 @@ def made(
         options=_repeatable(options, account),
         latencies=account.latencies,
         life=account.life,
+        openings=account.openings,
     )
 
 

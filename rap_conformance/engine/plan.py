@@ -17,7 +17,7 @@ class Plan:
     """What one run is to do. `requirements` are judged, `selected` the codes and globs that were asked for.
 
     `max_time` is seconds; `gentle`: neither floods nor inputs that may kill the peer. `given`: the options
-    that make the run again, by their names, without secrets.
+    that make the run again, by their names, without secrets. `dry_run`: nothing is judged.
     """
 
     requirements: tuple[Requirement, ...]
@@ -32,6 +32,7 @@ class Plan:
     subject: str | None = None
     max_time: float | None = None
     report_dir: Path | None = None
+    dry_run: bool = False
     given: tuple[tuple[str, Given], ...] = ()
 
     @property

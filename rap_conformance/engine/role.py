@@ -8,7 +8,7 @@ from typing import Any
 
 from rap_conformance.engine.plan import Plan
 from rap_conformance.engine.record import Record, Recorder
-from rap_conformance.engine.session import Session
+from rap_conformance.engine.session import Preview, Session
 from rap_conformance.engine.toml_file import Document, Keys
 
 Given = Mapping[str, Any]
@@ -35,6 +35,7 @@ class Role:
     `target` are the options that name a target, `keys` the configuration's tables and keys about this role.
     `read` checks what was given, and the configuration's file if there is one. Raises ConfigError, one line.
     `begin` starts what a session needs and looks the peer over; it raises Refused if the run cannot be made.
+    `preview` asks as little as can be asked and says what a run would do; None where nothing can be said.
     `peer` makes the peer as one scenario sees it, of session, record and the number of the attempt.
     """
 
@@ -46,3 +47,4 @@ class Role:
     read: Callable[[Given, Document | None], Settings]
     begin: Callable[[Any], None]
     peer: Callable[[Any, Record, int], Recorder]
+    preview: Callable[[Any], Preview] | None = None

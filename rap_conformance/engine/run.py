@@ -62,6 +62,22 @@ class Target:
     role: str = "server"
 
 
+@dataclass(frozen=True, slots=True)
+class Opening:
+    """What would let more be judged: `lines` to put into the configuration, for something that is missing.
+
+    `codes` are the requirements that need it, `musts` how many of them are MUSTs; of `parts` some of what
+    they ask needs it. `remark` is what to know before, or what to do where there are no lines.
+    """
+
+    need: str
+    lines: tuple[str, ...]
+    remark: str = ""
+    codes: tuple[str, ...] = ()
+    parts: tuple[str, ...] = ()
+    musts: int = 0
+
+
 Given = str | bool | tuple[str, ...]
 """What an option was given: a text, a flag, or several texts."""
 
@@ -75,8 +91,8 @@ class Run:
     `selected` are the codes and globs that were asked for (none: everything),
     `known` the baseline's entries that covered something, `stale` those that
     no longer hold, in words. `options` are those that make it again, without secrets.
-    `latencies` are the response times of the status endpoint in seconds, `life` the exchanges of one call,
-    for pictures.
+    `openings` are what would let more be judged. `latencies` are the response times of the status endpoint
+    in seconds, `life` the exchanges of one call, for pictures.
     """
 
     target: Target
@@ -105,3 +121,4 @@ class Run:
     protocol: str = ""
     latencies: tuple[float, ...] = ()
     life: tuple[Exchange, ...] = ()
+    openings: tuple[Opening, ...] = ()

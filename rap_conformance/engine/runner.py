@@ -11,17 +11,18 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
-from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
 from rap_conformance.engine.controls import Control
 from rap_conformance.engine.events import Begins, Events, Found, Judged
 from rap_conformance.engine.evidence import Finding, Verdict
+from rap_conformance.engine.job import Job
 from rap_conformance.engine.plan import Plan
 from rap_conformance.engine.record import Record, Recorder, confirmed, our_own
 from rap_conformance.engine.requirement import Requirement, Stage
 from rap_conformance.engine.run import Result
 from rap_conformance.engine.scenario import (
-    Function,
     Halted,
     NotApplicable,
     Part,
@@ -34,34 +35,12 @@ from rap_conformance.engine.scenario import (
 )
 from rap_conformance.engine.session import Judging
 
-_STAGES = list(Stage)
 _HARMFUL = frozenset({Stage.FLOOD, Stage.DEADLY})
 """What is not done to a peer that is to be treated gently."""
 _PROVOKING = _HARMFUL | {Stage.FORGED}
 """What a peer may answer by refusing all that comes next, for a while."""
 GENTLE = "neither floods nor inputs that may kill the peer are sent (--gentle); give --not-gentle"
 ENDED = "the run ended before this was judged"
-
-
-@dataclass(frozen=True, slots=True)
-class Job:
-    """A requirement with the scenario that judges it."""
-
-    requirement: Requirement
-    scenario: Scenario
-    function: Function
-
-    @property
-    def beside(self) -> bool:
-        """Whether it runs beside others: it mostly waits and harms nobody."""
-        return self.scenario.overlap and self.requirement.stage is Stage.HARMLESS
-
-    @property
-    def turn(self) -> tuple[int, bool, bool, str]:
-        """What may do harm comes last; what mostly waits comes first, so that nothing meets its calls."""
-        stages = [self.requirement.stage, *(part.stage for part in self.scenario.parts)]
-        last = max(_STAGES.index(stage) for stage in stages)
-        return last, bool(self.scenario.parts), not self.beside, self.requirement.code
 
 
 class Runner:
@@ -79,6 +58,7 @@ class Runner:
         self.results: dict[str, Result] = {}
         self.jobs: dict[str, Job] = {}
         self._futures: dict[str, Future[Record]] = {}
+        self._begun: list[Future[None]] = []
         self._early_parts: dict[tuple[str, int], Record] = {}
         self._died: set[str] = set()
         self._reviving = threading.Lock()
@@ -93,6 +73,21 @@ class Runner:
         """Start scenarios that mostly wait, beside each other and beside what comes next."""
         slow = self.session.slow()
         self._start(lambda job: job.beside or (slow and job.requirement.stage is Stage.HARMLESS))
+        if slow:
+            self._begin_parts()
+
+    def _begin_parts(self) -> None:
+        """Begin with what later parts wait for; what goes wrong goes wrong once more when they are judged."""
+        begun = set()
+        for job in self.jobs.values():
+            for begin in (part.begin for part in job.scenario.parts):
+                if begin and begin not in begun and self._standing(job.requirement) is None:
+                    begun.add(begin)
+                    self._begun.append(self.session.beside(partial(self._begin, job.requirement, begin)))
+
+    def _begin(self, requirement: Requirement, begin: Callable[[Any], object]) -> None:
+        with suppress(Exception):
+            begin(self.peer(Record(requirement), 0))
 
     def _start(self, wanted: Callable[[Job], bool]) -> None:
         # What has parts takes longest, so it comes first.
@@ -108,8 +103,9 @@ class Runner:
         if job.requirement.stage is not Stage.HARMLESS:
             self.settle()
             self._catch_up()
-        if job.requirement.stage is Stage.FORGED and self.session.slow():
-            self._start(lambda each: each.requirement.stage is Stage.FORGED and not each.scenario.parts)
+        stage = job.requirement.stage
+        if stage is not Stage.HARMLESS and self.session.slow(stage):
+            self._start(lambda each: each.requirement.stage is stage and not each.scenario.parts)
         outcome = self._outcome(job)
         self.results[code] = outcome
         if outcome.findings:
@@ -131,6 +127,8 @@ class Runner:
         else:
             record = self._judge(job, alone=True)
         uncontrolled = _uncontrolled(record, job.scenario)
+        if job.scenario.parts and self.session.slow():
+            self._catch_up()
         for number, part in enumerate(job.scenario.parts):
             later = self._early_parts.get((code, number))
             if later is None and self._standing(job.requirement, part.stage) is None:
@@ -145,16 +143,21 @@ class Runner:
 
     def _catch_up(self) -> None:
         """Before anything can do harm: the parts that come no later than that, of what is judged later."""
+        waiting: dict[tuple[str, int], Callable[[], Record]] = {}
         for code, job in self.jobs.items():
-            future = self._futures.get(code)
-            if code in self.results or future is None:
+            if code in self.results or code not in self._futures:
                 continue
-            _wait(future)
+            _wait(self._futures[code])
             for number, part in enumerate(job.scenario.parts):
                 if (code, number) in self._early_parts or part.stage is not Stage.HARMLESS:
                     continue
                 if self._standing(job.requirement) is None:
-                    self._early_parts[code, number] = self._judge(job, part, alone=True)
+                    waiting[code, number] = partial(self._judge, job, part, alone=True)
+        if self.session.slow():
+            started = {key: self.session.beside(judge) for key, judge in waiting.items()}
+            self._early_parts |= {key: future.result() for key, future in started.items()}
+        else:
+            self._early_parts |= {key: judge() for key, judge in waiting.items()}
 
     def gathered(self) -> dict[str, Result]:
         """Every result there is, also of scenarios that ran beside others and were not asked for yet."""
@@ -165,6 +168,8 @@ class Runner:
         """Wait until nothing runs beside: floods and killers must not meet other scenarios' calls."""
         for future in self._futures.values():
             _wait(future)
+        for begun in self._begun:
+            _wait(begun)
 
     def _standing(self, requirement: Requirement, stage: Stage | None = None) -> Result | None:
         """A verdict that needs no scenario, because of what is already known."""
@@ -279,7 +284,7 @@ def results_of(
     return tuple(judged.get(r.code) or Result(r, Verdict.ERROR, reason) for r in planned)
 
 
-def _wait(future: Future[Record]) -> None:
+def _wait(future: Future[Any]) -> None:
     """Wait in short steps, so that an interruption gets through."""
     while not future.done():
         try:

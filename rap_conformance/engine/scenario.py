@@ -96,10 +96,14 @@ class PeerDied(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A part that is judged later: when all that runs beside each other is over, after `stage`."""
+    """A part that is judged later: when all that runs beside each other is over, after `stage`.
+
+    `begin` is what it may do before, beside all else, where answers are late.
+    """
 
     function: Function
     stage: Stage = Stage.HARMLESS
+    begin: Callable[[Any], object] | None = None
 
 
 @dataclass(frozen=True, slots=True)

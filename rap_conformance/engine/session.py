@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
 from rap_conformance.engine.evidence import Exchange, Verdict
-from rap_conformance.engine.run import Target
+from rap_conformance.engine.requirement import Stage
+from rap_conformance.engine.run import Opening, Target
 from rap_conformance.engine.scenario import PeerDied
 
 T = TypeVar("T")
@@ -41,6 +42,15 @@ class Account:
     configuration: tuple[tuple[str, str], ...] = ()
     latencies: tuple[float, ...] = ()
     life: tuple[Exchange, ...] = ()
+    openings: tuple[Opening, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """What a run would do: lines of plain text, and what would let more be judged."""
+
+    lines: tuple[str, ...]
+    openings: tuple[Opening, ...] = ()
 
 
 class Judging(Protocol):
@@ -71,8 +81,8 @@ class Judging(Protocol):
     def beside(self, work: Callable[[], T]) -> Future[T]:
         """Do something beside all else."""
 
-    def slow(self) -> bool:
-        """Whether each answer is so late that whatever harms nobody else runs beside each other."""
+    def slow(self, stage: Stage = Stage.HARMLESS) -> bool:
+        """Whether each answer is so late that everything of a stage runs beside each other."""
 
     def left(self) -> float:
         """About how many seconds what runs beside each other still takes."""
@@ -89,6 +99,12 @@ class Session(Judging, Protocol):
 
     def halt(self) -> None:
         """End every wait, now and from now on."""
+
+    def leaving(self) -> str:
+        """What `close` will do, in words, for somebody who waits for it."""
+
+    def hurry(self) -> None:
+        """Leave out what is still to be done for the peer's sake while `close` is under way."""
 
     def close(self) -> None:
         """Leave the peer as it was found and stop what was started; safe to call twice."""

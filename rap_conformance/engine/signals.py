@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import threading
+from collections.abc import Callable
 from types import FrameType
 from typing import Any
 
@@ -33,10 +34,21 @@ class Signals:
         if self._arrived:
             raise KeyboardInterrupt(f"signal {self._arrived}")
 
-    def hold(self) -> None:
-        """Heed neither from now on: what was started is stopped and reports are written, which ends soon."""
+    def hold(self, hurry: Callable[[], None]) -> None:
+        """Interrupt nothing from now on: what was started is stopped and reports are written.
+
+        That ends soon; one who does not want to wait for it sends a signal, which calls `hurry`, and ends the
+        process by one more.
+        """
+
+        def hasten(number: int, frame: FrameType | None) -> None:
+            self._keep(number, frame)
+            for each in BOTH:
+                signal.signal(each, signal.SIG_DFL)
+            hurry()
+
         for number in self._before:
-            signal.signal(number, self._keep)
+            signal.signal(number, hasten)
 
     def restore(self) -> int:
         """Put back what was there before; safe to call twice. Gives a signal that came, 0 for none."""

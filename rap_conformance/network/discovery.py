@@ -27,6 +27,16 @@ def tools_of(base: str, headers: list[tuple[str, str]]) -> list[dict[str, Any]]:
         raise NotFound(str(trouble)) from None
     finally:
         probe.close()
+    if exchange.status in (401, 403):
+        raise NotFound(
+            f"{base}{MANIFEST_PATH} answers {exchange.status}: give credentials that it takes, "
+            "--auth-header 'Authorization: env:NAME'"
+        )
+    if exchange.status is not None and not 200 <= exchange.status < 300:
+        raise NotFound(
+            f"somebody answers at {base}, but {MANIFEST_PATH} with status {exchange.status}: "
+            "is it a tool server, or is a part of its path missing?"
+        )
     manifest = lenient_json(exchange.response_body) if exchange.status is not None else None
     if not isinstance(manifest, dict):
         got = (

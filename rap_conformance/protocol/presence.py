@@ -66,6 +66,8 @@ def decide(asked: Sequence[Asked], paths: tuple[str, str], ids: Sequence[str] = 
             State.UNSURE,
             f"every path answers {status}: credentials are missing or wrong, or the pace too fast",
         )
+    if status == 501:
+        return Presence(State.ABSENT, "every path answers 501: it is not implemented")
     if status >= 500:
         return Presence(State.ERROR, f"every path answers {status}")
     if status in {404, 405} or 200 <= status < 300:

@@ -24,6 +24,7 @@ NEEDS = {
     "pending": "a tool that stays pending some seconds",
     "quick": "a harmless tool that ends at once",
     "sub": "a subscription tool",
+    "final": "a subscription that ends by itself (`final_arguments`)",
     "choice": "a tool that asks the user to choose",
     "oauth": "a tool that asks for authorization",
     "view": "a tool that sends view updates",

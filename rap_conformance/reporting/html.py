@@ -34,6 +34,7 @@ from rap_conformance.reporting.view import (
     musts,
     next_step,
     of,
+    opens,
 )
 
 CSS_FILE = Path(__file__).with_name("report.css")
@@ -108,6 +109,7 @@ def prefix(run: Run) -> list[Markup]:
         levels=[(level, number) for level, number in levels if number],
         errors=by_reason(of(run, Verdict.ERROR)),
         untested=by_reason(of(run, Verdict.UNTESTED)),
+        openings=[(opens(each), each) for each in run.openings],
         not_applicable=by_reason(of(run, Verdict.NOT_APPLICABLE)),
         pictures=lifeline(run.life, "The life of one call") + histogram(run.latencies),
         cards=_cards(run, begin),

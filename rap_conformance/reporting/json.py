@@ -13,14 +13,14 @@ from typing import Any
 
 from rap_conformance import __version__
 from rap_conformance.engine.evidence import Exchange, Finding, Headers
-from rap_conformance.engine.run import Known, Result, Run, RunVerdict, Target
+from rap_conformance.engine.run import Known, Opening, Result, Run, RunVerdict, Target
 from rap_conformance.engine.safe import valid
 from rap_conformance.protocol.specification import CATALOGUE_VERSION, DEFAULT_REVISION
 from rap_conformance.reporting.pictures import percentile
 from rap_conformance.reporting.steps import reproduce
 from rap_conformance.reporting.view import counts, liveness
 
-SCHEMA_VERSION = "1.1"
+SCHEMA_VERSION = "1.2"
 BODY_LIMIT = 8192
 """Bytes kept of each body."""
 TEXT_LIMIT = 20_000
@@ -156,6 +156,7 @@ def _head(run: Run) -> dict[str, Any]:
         "options": {name: list(v) if isinstance(v, tuple) else v for name, v in run.options},
         "baseline": {"used": [_known(entry) for entry in run.known], "stale": list(run.stale)},
         "latency_s": _latency(run.latencies),
+        "openings": [_opening(each) for each in run.openings],
     }
     cleaned: dict[str, Any] = _clean(content)
     return cleaned
@@ -167,6 +168,17 @@ def _known(entry: Known) -> dict[str, str]:
         "case": entry.case,
         "reason": entry.reason,
         "expires": entry.expires,
+    }
+
+
+def _opening(opening: Opening) -> dict[str, Any]:
+    return {
+        "need": opening.need,
+        "toml": "".join(f"{line}\n" for line in opening.lines),
+        "remark": opening.remark,
+        "codes": list(opening.codes),
+        "parts": list(opening.parts),
+        "musts": opening.musts,
     }
 
 

@@ -96,6 +96,8 @@
     block.querySelector("h5").append(" ", button);
   };
 
+  for (const block of document.querySelectorAll("section > .rap-copy")) copyButton(block);
+
   const opened = (card) => {
     if (!card.open) return;
     if (!card.dataset.ready) for (const block of card.querySelectorAll(".rap-copy")) copyButton(block);

@@ -5,8 +5,9 @@ from __future__ import annotations
 import textwrap
 
 from rap_conformance.engine.evidence import Exchange, Finding, Verdict
-from rap_conformance.engine.run import Result, Run
+from rap_conformance.engine.run import Opening, Result, Run
 from rap_conformance.engine.safe import terminal_text
+from rap_conformance.engine.session import Preview
 from rap_conformance.reporting.steps import reproduce
 from rap_conformance.reporting.view import (
     by_reason,
@@ -15,13 +16,14 @@ from rap_conformance.reporting.view import (
     liveness,
     musts,
     of,
+    opens,
+    some,
 )
 
 BODY_LIMIT = 300
 """Characters shown of a body."""
 _PROSE_LIMIT = 1000
 _CURL_LIMIT = 1500
-_CODES_SHOWN = 12
 _FINDINGS_SHOWN = 3
 
 
@@ -113,10 +115,27 @@ def _group(label: str, results: tuple[Result, ...]) -> list[str]:
     """Requirements that share a verdict, one line a reason."""
     lines = []
     for reason, codes in by_reason(results).items():
-        rest = f" and {len(codes) - _CODES_SHOWN} more" if len(codes) > _CODES_SHOWN else ""
-        shown = " ".join(codes[:_CODES_SHOWN])
-        lines.append(f"{label}: {shown}{rest}: {terminal_text(reason, 300)}")
+        lines.append(f"{label}: {some(codes)}: {terminal_text(reason, 300)}")
     return lines
+
+
+def opening_block(opening: Opening) -> list[str]:
+    """What to paste into the configuration, and what that would open."""
+    if not opening.lines:
+        return [f"to open {opens(opening)}: {terminal_text(opening.remark, 300)}"]
+    remark = f" ({terminal_text(opening.remark, 300)})" if opening.remark else ""
+    return [
+        f"to open {opens(opening)}, put this into rap-conformance.toml{remark}:",
+        *(f"    {terminal_text(line, 300)}" for line in opening.lines),
+    ]
+
+
+def preview_lines(preview: Preview) -> list[str]:
+    """What a run would do, and what would let it do more."""
+    lines = [*preview.lines]
+    for opening in preview.openings:
+        lines += opening_block(opening)
+    return [*lines, "nothing was judged (--dry-run)"]
 
 
 def summary_lines(run: Run) -> list[str]:
@@ -128,12 +147,15 @@ def summary_lines(run: Run) -> list[str]:
         role = run.target.role
         lines.append(f"target: the embedded reference {role}, not a {role} of yours")
     for label, verdict in (
+        ("advised (-v shows it in full)", Verdict.ADVICE),
         ("error", Verdict.ERROR),
         ("known", Verdict.KNOWN),
         ("untested", Verdict.UNTESTED),
         ("not applicable", Verdict.NOT_APPLICABLE),
     ):
         lines += _group(label, of(run, verdict))
+    for opening in () if run.cut_short else run.openings:
+        lines += opening_block(opening)
     lines += [f"stale: {terminal_text(entry, _PROSE_LIMIT)}" for entry in run.stale]
     lines += [f"note: {terminal_text(note, _PROSE_LIMIT)}" for note in run.notes]
     return lines

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from rap_conformance.engine.baseline import block
 from rap_conformance.engine.evidence import Exchange, Finding, Verdict
 from rap_conformance.engine.requirement import Level
-from rap_conformance.engine.run import Given, Result, Run, RunVerdict
+from rap_conformance.engine.run import Given, Opening, Result, Run, RunVerdict
 from rap_conformance.engine.safe import valid
 from rap_conformance.protocol.messages import STATUS_PATH
 from rap_conformance.protocol.reading import runtime_reading
 
 _TARGETS = frozenset({"server-url", "server-cmd", "adapter-cmd"})
 _EXERCISED = frozenset({Verdict.PASS, Verdict.FAIL, Verdict.KNOWN, Verdict.WARN, Verdict.ADVICE})
+CODES_SHOWN = 12
+"""Codes that are listed on a line."""
 WORST_FIRST = (
     Verdict.FAIL,
     Verdict.ERROR,
@@ -231,3 +233,17 @@ def next_step(run: Run) -> tuple[str, Result | None]:
     if run.target.embedded:
         return "Now judge a server of your own: `pytest --server-url http://127.0.0.1:3001`.", None
     return "Nothing is left to do.", None
+
+
+def opens(opening: Opening) -> str:
+    """What an opening would let be judged, in words."""
+    parts = f"parts of {some(opening.parts)}" if opening.parts else ""
+    musts = f", {plural(opening.musts, 'MUST')}" if opening.musts else ""
+    whole = f"{some(opening.codes)}{musts}" if opening.codes else ""
+    return " and ".join(filter(None, (whole, parts)))
+
+
+def some(codes: Sequence[str]) -> str:
+    """Codes in a row, the first of many."""
+    rest = f" and {len(codes) - CODES_SHOWN} more" if len(codes) > CODES_SHOWN else ""
+    return " ".join(codes[:CODES_SHOWN]) + rest

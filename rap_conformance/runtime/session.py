@@ -10,6 +10,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TypeVar, cast
 
 from rap_conformance.engine.plan import Plan
+from rap_conformance.engine.requirement import Stage
 from rap_conformance.engine.run import Target
 from rap_conformance.engine.scenario import PeerDied
 from rap_conformance.engine.session import Account, Lack
@@ -54,7 +55,7 @@ class RuntimeSession:
 
     # --- what the engine asks ------------------------------------------------
 
-    def slow(self) -> bool:
+    def slow(self, stage: Stage = Stage.HARMLESS) -> bool:  # noqa: ARG002
         """A runtime answers at its own pace, and is judged one requirement after the other."""
         return False
 
@@ -147,6 +148,14 @@ class RuntimeSession:
         """Something the report should say once."""
         if note not in self.notes:
             self.notes.append(note)
+
+    def leaving(self) -> str:
+        """What `close` will do, in words."""
+        return "stopping the runtime"
+
+    def hurry(self) -> None:
+        """End every wait; what is stopped is stopped all the same."""
+        self.patience.halt()
 
     def close(self) -> None:
         """Stop everything we started; safe to call twice."""

@@ -6,7 +6,7 @@ Specification: "Tool Call Status Check", section "Query Semantics"; "Subscriptio
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from functools import partial
+from concurrent.futures import Future, ThreadPoolExecutor
 from itertools import chain, islice
 from typing import Any
 
@@ -201,17 +201,21 @@ def _ask(
     peer: Peer, call: Call, waiting: Iterator[Question], over: Callable[[Call], object], sides: int
 ) -> tuple[list[tuple[Question, Exchange]], bool]:
     """Ask until that is over, so many at once; gives what was asked, and whether no question is left."""
-    asked: list[tuple[Question, Exchange]] = []
+    asked: list[tuple[Question, Future[Exchange]]] = []
     events = -1
-    while some := list(islice(waiting, sides)):
-        if _subscribing(call) and len(call.events) > events:
-            events = len(call.events)
-            peer.session.fire()
-        answers = peer.session.tempo.at_once([partial(ask, call) for _, ask in some])
-        asked += zip(some, answers, strict=True)
-        if over(call):
-            return asked, False
-    return asked, True
+    exhausted = False
+    with ThreadPoolExecutor(sides, thread_name_prefix="late") as beside:
+        while not (asked and over(call)):
+            if (question := next(waiting, None)) is None:
+                exhausted = True
+                break
+            if _subscribing(call) and len(call.events) > events:
+                events = len(call.events)
+                peer.session.fire()
+            asked.append((question, beside.submit(question[1], call)))
+            if sides == 1:
+                asked[-1][1].result()
+    return [(question, answer.result()) for question, answer in asked], exhausted
 
 
 def _prove(peer: Peer, call: Call, answers: list[Exchange], least: int | None) -> None:

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import pairwise
 
 from rap_conformance.engine.evidence import Exchange
@@ -91,7 +92,7 @@ def interrupt(peer: Peer, begun: Begun, number: int, *, gently: bool) -> Crash:
     calls = begun.calls + pending
     if not calls:
         raise Untested("nothing could be started that a crash would interrupt")
-    known = [peer.ask_about(call) for call in (calls[0], calls[-1])]
+    known = peer.session.tempo.at_once([partial(peer.ask_about, call) for call in (calls[0], calls[-1])])
     if pending and pending[-1].results:
         raise Untested("the pending calls ended before the crash; let scenario.pending last longer")
     peer.session.restart(gently=gently)
@@ -112,7 +113,7 @@ def started(peer: Peer, kind: str, make: Callable[[], list[Call]]) -> list[Call]
 
 def retried(peer: Peer, script: Callable[[int], Answer]) -> list[Call]:
     """Quick calls whose result was refused at least once. Raises Untested if there are none."""
-    calls = [peer.invoke("quick", script=script) for _ in range(RETRIED)]
+    calls = peer.session.tempo.at_once([partial(peer.invoke, "quick", script=script)] * RETRIED)
     for call in calls:
         if not call.mailbox.until(attempts_of(call), peer.grace):
             raise Untested("the quick call brought no result")

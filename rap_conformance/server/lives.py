@@ -40,13 +40,17 @@ def share(code: str, least: int = 1) -> Part:
             if lives.lacking:
                 peer.note(f"transitions taken too seldom: {'; '.join(lives.lacking)}")
 
-    return Part(report)
+    return Part(report, begin=lived)
 
 
 def lived(peer: Peer) -> Lives:
     """The random lives of this run. Raises Untested if no tool may be called, or nothing is answered."""
-    need_answer(peer)
-    return peer.session.once("lives", lambda: call_life.run(peer))
+
+    def live() -> Lives:
+        need_answer(peer)
+        return call_life.run(peer)
+
+    return peer.session.once("lives", live)
 
 
 def _afterwards(peer: Peer) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 
 from rap_conformance.engine.evidence import Exchange, Failure, Headers
 from rap_conformance.engine.requirement import Level
@@ -22,6 +23,7 @@ from rap_conformance.server.asking import Question, while_live
 from rap_conformance.server.call import Call
 from rap_conformance.server.corpus import Check
 from rap_conformance.server.peer import Peer
+from rap_conformance.server.tempo import batched
 
 PLAIN = Manner()
 CHUNKED = "a chunked body"
@@ -113,19 +115,27 @@ def judge_manners(peer: Peer, check: Check) -> None:
     if check(peer.ask(fresh(), fresh("thread"))) is not None:
         raise Untested("an ordinary query is answered wrongly, in whatever manner it is said")
     manners = [*MANNERS] if takes_chunks(peer) else [each for each in MANNERS if each[0] != CHUNKED]
+    tempo = peer.session.tempo
     silent = 0
-    for title, manner in manners:
+
+    def twice(manner: Manner) -> list[Spoken]:
+        return said(peer, [encode(query(fresh(), fresh("thread"))) for _ in range(2)], manner)
+
+    for some in batched(manners, tempo.sides):
         if silent >= MOST_SILENT:
-            peer.note(f"not said, for the time that it takes to be left without an answer: {title}")
+            for title, _ in some:
+                peer.note(f"not said, for the time that it takes to be left without an answer: {title}")
             continue
-        first, *second = said(peer, [encode(query(fresh(), fresh("thread"))) for _ in range(2)], manner)
-        judge(peer, title, first.exchange, check)
-        silent += first.exchange.failure is Failure.TIMEOUT
-        for kept in second:
-            if not kept.fresh:
-                judge(peer, f"{title}, on a kept connection", kept.exchange, check)
-    for title, wording in WORDINGS:
-        judge(peer, title, worded(peer, wording, fresh(), fresh("thread")), check, wording.level)
+        spoken = tempo.at_once([partial(twice, manner) for _, manner in some])
+        for (title, _), (first, *second) in zip(some, spoken, strict=True):
+            judge(peer, title, first.exchange, check)
+            silent += first.exchange.failure is Failure.TIMEOUT
+            for kept in second:
+                if not kept.fresh:
+                    judge(peer, f"{title}, on a kept connection", kept.exchange, check)
+    asks = [partial(worded, peer, wording, fresh(), fresh("thread")) for _, wording in WORDINGS]
+    for (title, wording), exchange in zip(WORDINGS, tempo.at_once(asks), strict=True):
+        judge(peer, title, exchange, check, wording.level)
     if silent >= MOST_SILENT:
         return
     with peer.part("a live call"):

@@ -11,7 +11,7 @@ from rap_conformance.protocol.presence import State
 from rap_conformance.server.facts import Facts
 from rap_conformance.server.tools import Tools
 
-_KINDS = {"pending": "pending", "quick": "quick", "sub": "subscription"}
+_KINDS = {"pending": "pending", "quick": "quick", "sub": "subscription", "final": "final"}
 """The kind of call that a need of the catalogue stands for."""
 
 

@@ -18,15 +18,15 @@ from rap_conformance.network.probe import Probe
 from rap_conformance.protocol.messages import JSON, closure, encode, query
 from rap_conformance.protocol.presence import Presence, State
 from rap_conformance.server.call import Call
-from rap_conformance.server.endpoints import Inquiry
+from rap_conformance.server.endpoints import Inquiry, Together
 from rap_conformance.server.facts import Facts
 
 
 class Notices:
     """Cancellations and closures for a server that takes them."""
 
-    def __init__(self, probe: Probe, facts: Facts, once: Once) -> None:
-        self._probe, self._facts, self._once = probe, facts, once
+    def __init__(self, probe: Probe, facts: Facts, once: Once, together: Together) -> None:
+        self._probe, self._facts, self._once, self._together = probe, facts, once, together
 
     def exists(self, path: str) -> Presence:
         """Whether an optional endpoint such as "close_thread" is there, asked once a run, harmlessly."""
@@ -38,6 +38,7 @@ class Notices:
                 lambda method, url, data, headers: self._probe.send(method, url, data, headers=headers),
                 self._facts.base,
                 f"/{path}",
+                self._together,
             )
             inquiry.ask("POST", encode(body), thread, call)
             inquiry.ask("GET")

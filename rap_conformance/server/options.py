@@ -16,13 +16,15 @@ INVOKE = ("none", "read-only", "configured", "any")
 class ServerOptions:
     """Which tools may be called, where the receiver listens, how the server reaches it.
 
-    `embedded`: the target is the reference server that the suite starts by itself.
+    `embedded`: the target is the reference server that the suite starts by itself. `literal` is the name of
+    a header whose credential stands on the command line.
     """
 
     invoke: str = ""
     callback_bind: tuple[str, int] = ("127.0.0.1", 0)
     callback_url: str | None = None
     embedded: bool = False
+    literal: str = ""
 
     def receiver(self, patience: Patience, redactor: Redactor) -> Receiver:
         """What takes callbacks there. Raises ConfigError if the address cannot be listened on."""

@@ -61,7 +61,8 @@ class Peer(Recorder):
         Amid wrong credentials a right request that is refused says nothing: it is sent again once ordinary
         questions are answered. Raises Untested if they are not.
         """
-        if not self._forging or (how.get("credentials") or self.session.other) != self.session.other:
+        who, other = how.get("credentials"), self.session.other
+        if not self._forging or not (who is None or (other and who == other)):
             return self._send(method, url, body, **how)
         try:
             exchange = self._send(method, url, body, **how)
@@ -255,8 +256,9 @@ class Peer(Recorder):
         A server may die a moment after it answered: `watch` looks on for so many seconds, and
         `before`, the input before this one, is named too if it was sent just before.
         """
+        began = self.patience.now()
         alive = self.session.answers()
-        if alive and watch:
+        if alive and self.patience.now() - began < watch:
             alive = not self.patience.until(lambda: not self.session.answers(), watch, every=0.05)
         if not alive:
             message = _epitaph(culprit)

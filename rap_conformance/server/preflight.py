@@ -23,19 +23,24 @@ from rap_conformance.server.facts import MANIFEST_CAP, is_wildcard, parse_manife
 from rap_conformance.server.peer import Peer
 from rap_conformance.server.rehearsal import rehearse, survive
 from rap_conformance.server.session import ServerSession
-from rap_conformance.server.tempo import Tempo
+from rap_conformance.server.tempo import CROWD, Tempo
 
 NOBODY_HOME = frozenset({Failure.REFUSED, Failure.NAME, Failure.TLS, Failure.OTHER})
 
 
-def begin(session: ServerSession) -> None:
-    """Start receiver and server and look the server over. Raises Refused, PeerDied, Halted."""
-    session.receiver.start()
+def start(session: ServerSession) -> None:
+    """Start a server that is ours to start. Raises Refused."""
     if session.supervisor is not None:
         try:
             session.supervisor.start(session.answers)
         except CommandFailed as failed:
             raise Refused(f"--server-cmd: the command {failed}", EXIT_BAD_INPUT) from None
+
+
+def begin(session: ServerSession) -> None:
+    """Start receiver and server and look the server over. Raises Refused, PeerDied, Halted."""
+    session.receiver.start()
+    start(session)
     try:
         preflight(session, Peer(session, Record(next(iter(catalogue())))))
     except PeerDied as death:
@@ -47,7 +52,7 @@ def begin(session: ServerSession) -> None:
 
 def preflight(session: ServerSession, peer: Peer) -> None:
     """Fill in the session's facts. Raises Refused if nobody answers, PeerDied."""
-    _discover(session)
+    discover(session)
     if session.facts.manifest is None:
         return
     try:
@@ -60,7 +65,8 @@ def preflight(session: ServerSession, peer: Peer) -> None:
     _credentials(session)
 
 
-def _discover(session: ServerSession) -> None:
+def discover(session: ServerSession) -> None:
+    """Ask for the manifest, and where calls go. Raises Refused if nobody answers."""
     facts = session.facts
     try:
         exchange = _first(session)
@@ -71,6 +77,7 @@ def _discover(session: ServerSession) -> None:
         said = f"nobody answers at {facts.base}: {exchange.failure.value}{detail}"
         raise Refused(said, EXIT_NOBODY)
     facts.discovery = exchange
+    session.tempo = Tempo([exchange.elapsed])
     facts.manifest = parse_manifest(exchange) if exchange.status is not None else None
     if facts.manifest is None:
         facts.no_calls = _no_manifest(session, exchange)
@@ -137,10 +144,14 @@ def _status(session: ServerSession, peer: Peer) -> None:
 
     def send(method: str, url: str, body: bytes, headers: Headers) -> Exchange:
         exchange = peer.send(method, url, body, headers=headers)
-        survive(session, peer, exchange)
+        # Who takes any path for an invocation may die of it a moment after the answer: found dead by the
+        # next question, it would seem to answer that unlike.
+        swallows = exchange.status is not None and exchange.status < 300 and not carries_alive(exchange)
+        if exchange.status is None or url.endswith(STATUS_PATH) or swallows:
+            survive(session, peer, exchange)
         return exchange
 
-    inquiry = Inquiry(send, facts.base, STATUS_PATH)
+    inquiry = Inquiry(send, facts.base, STATUS_PATH, session.tempo.at_once)
     call_id, thread = fresh(), fresh("thread")
     body = encode(query(call_id, thread))
     facts.status_plainly = plain = inquiry.ask("POST", body, call_id, thread)[0].status
@@ -170,6 +181,9 @@ def _status(session: ServerSession, peer: Peer) -> None:
 def _tempo(session: ServerSession) -> None:
     """How late answers are; the first one may have come from a server that was not awake yet."""
     session.tempo = Tempo(session.history.elapsed)
+    if session.tempo.late:
+        asked = session.tempo.at_once([session.ordinary] * CROWD)
+        session.tempo = Tempo(session.history.elapsed, [exchange.elapsed for exchange in asked])
     if said := session.tempo.said(session.common.examples):
         session.notes.append(said)
 

@@ -7,6 +7,9 @@ kind they are: one whose result says `"subscription": true` is a subscription.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from functools import partial
+
 from rap_conformance.engine.evidence import Exchange
 from rap_conformance.engine.scenario import NotApplicable, PeerDied, Trouble, Untested
 from rap_conformance.network.receiver import Delivery
@@ -28,9 +31,11 @@ MOST_FOUND = 4
 def rehearse(session: ServerSession, peer: Peer) -> None:
     """Call each configured tool, or those that may be called, once; fills in what that shows."""
     configured = [kind for kind in KINDS if kind in session.config.scenarios]
+    session.facts.literal |= triggered(session.config.scenarios.values())
     if "quick" not in configured:
         _find(session, peer)
-    calls = {kind: call for kind in configured if (call := _call(session, peer, kind)) is not None}
+    made = session.tempo.at_once([partial(_call, session, peer, kind) for kind in configured])
+    calls = {kind: call for kind, call in zip(configured, made, strict=True) if call is not None}
     if "quick" in calls and not _arrives(session, peer, calls["quick"]):
         return
     calls = {kind: _as_configured(session, peer, call) for kind, call in calls.items()}
@@ -87,6 +92,11 @@ def _spoilt(session: ServerSession, call: Call, tool: ScenarioConfig) -> bool:
         return False
     too_soon = call.kind == "pending" and result.arrived - call.acknowledged < (tool.seconds or 0.0) / 2
     return failed(result) or too_soon or (call.kind == "subscription" and not subscribes(result))
+
+
+def triggered(tools: Iterable[ScenarioConfig]) -> set[str]:
+    """Operations with a trigger: it causes an event in what was configured, not where a secret was added."""
+    return {tool.operation for tool in tools if tool.trigger}
 
 
 def _arrives(session: ServerSession, peer: Peer, call: Call) -> bool:

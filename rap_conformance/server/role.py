@@ -15,6 +15,7 @@ from rap_conformance.server.embedded import embedded_config
 from rap_conformance.server.options import INVOKE, ServerOptions
 from rap_conformance.server.peer import Peer
 from rap_conformance.server.preflight import begin
+from rap_conformance.server.preview import preview
 from rap_conformance.server.session import ServerSession
 
 
@@ -32,6 +33,7 @@ def read(given: Given, document: Document | None) -> Settings:
         callback_bind=parse_hostport(bind, "--callback-bind") if bind is not None else ("127.0.0.1", 0),
         callback_url=check_url(callback, "--callback-url") if callback is not None else None,
         embedded=embedded,
+        literal=next((name for name, value in _named(given) if not value.startswith("env:")), ""),
     )
     return Settings(
         session=lambda common: ServerSession(config, options, common),
@@ -39,6 +41,12 @@ def read(given: Given, document: Document | None) -> Settings:
         address=config.server.url or config.server.command or "",
         gentle=not on_loopback(config),
     )
+
+
+def _named(given: Given) -> list[tuple[str, str]]:
+    """Headers as they were typed, names and values."""
+    typed = (text.partition(":") for text in given["rap_auth_header"])
+    return [(name, value.strip()) for name, _, value in typed]
 
 
 def _target(given: Given, document: Document | None) -> tuple[Config, bool]:
@@ -80,4 +88,5 @@ SERVER = Role(
     read=read,
     begin=begin,
     peer=Peer,
+    preview=preview,
 )

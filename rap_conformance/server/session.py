@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 from rap_conformance.engine.evidence import Exchange, Failure, Verdict
 from rap_conformance.engine.once import Once
 from rap_conformance.engine.plan import Plan
+from rap_conformance.engine.requirement import Stage
 from rap_conformance.engine.run import Target
 from rap_conformance.engine.scenario import Halted, PeerDied, Trouble, Untested
 from rap_conformance.engine.session import Account, Lack
@@ -31,6 +32,7 @@ from rap_conformance.server.history import History
 from rap_conformance.server.identity import credentials_of, secrets_of, sources_of
 from rap_conformance.server.needs import Needs
 from rap_conformance.server.notices import Notices
+from rap_conformance.server.openings import openings
 from rap_conformance.server.options import ServerOptions
 from rap_conformance.server.recovery import RECOVERY, Recovery
 from rap_conformance.server.tempo import Tempo
@@ -63,7 +65,7 @@ class ServerSession:
         self.tempo = Tempo()
         self.calls: list[Call] = []
         self.causes: list[str] = []
-        self.notes: list[str] = []
+        self.notes: list[str] = [_on_the_command_line(options.literal)] if options.literal else []
         self.dead = ""
         self.refused = ""
         """Why credentials that were given are of no use; then nothing can be concluded."""
@@ -72,7 +74,7 @@ class ServerSession:
         """When the server was killed, in seconds since the run began."""
         self._once = Once()
         self._closing = threading.Lock()
-        self._closed = False
+        self._closed = self._died = False
         self._began_beside: float | None = None
         self._beside = 0
         self.supervisor: Supervisor | None = None
@@ -103,7 +105,7 @@ class ServerSession:
         self.other = credentials_of(auth.other) if auth.other else Credentials()
         for secret, name in (*secrets_of(self.probe.credentials), *secrets_of(self.other)):
             self.redactor.own(secret, name)
-        self.notices = Notices(self.probe, self.facts, self._once)
+        self.notices = Notices(self.probe, self.facts, self._once, lambda asks: self.tempo.at_once(asks))
         self.tools = Tools(self.facts, config, options.invoke, common.seed)
         self.needs = Needs(
             self.facts,
@@ -139,6 +141,7 @@ class ServerSession:
         """Start the server again if it is ours and does not answer, else nothing more can be judged."""
         if self.answers():
             return
+        self._died = True
         if self.supervisor is None:
             self.dead = str(death)
             return
@@ -166,9 +169,14 @@ class ServerSession:
 
         return self.pool.submit(when_due)
 
-    def slow(self) -> bool:
-        """Whether each answer is so late that whatever harms nobody else runs beside each other."""
-        return self.tempo.late and self.tempo.latency > VERY_LATE
+    def slow(self, stage: Stage = Stage.HARMLESS) -> bool:
+        """Whether each answer is so late that everything of a stage runs beside each other.
+
+        What kills one of ours is found out afterwards, alone; somebody else's server would be lost.
+        """
+        ours = self.supervisor is not None and not self._died
+        bearable = stage in {Stage.HARMLESS, Stage.FORGED} or (stage is Stage.DEADLY and ours)
+        return bearable and self.tempo.sides > 1 and self.tempo.latency > VERY_LATE
 
     def left(self) -> float:
         """About how many seconds the calls that were started together still pend."""
@@ -217,6 +225,7 @@ class ServerSession:
             configuration=redacted(config),
             latencies=self.history.latencies,
             life=tuple(self.life),
+            openings=openings(self.needs, self.common.requirements, self.common.seed),
         )
 
     # --- the server ----------------------------------------------------------
@@ -330,6 +339,16 @@ class ServerSession:
         if not self.dead and self.calls and self.answers():
             self.tempo.at_once(self.notices.ends_of(self.calls, self.other))
 
+    def leaving(self) -> str:
+        """What `close` will do, in words."""
+        ends = f"cancelling those of our {len(self.calls)} calls that may still run" if self.calls else ""
+        stops = "stopping the server" if self.supervisor is not None else ""
+        return " and ".join(filter(None, (ends, stops))) or "closing our connections"
+
+    def hurry(self) -> None:
+        """Cancel no more calls."""
+        self.probe.patience.halt()
+
     def close(self) -> None:
         """Leave the server as it was found and stop what was started; safe to call twice."""
         with self._closing:
@@ -343,3 +362,10 @@ class ServerSession:
         self.receiver.stop()
         if self.supervisor is not None:
             self.supervisor.close()
+
+
+def _on_the_command_line(header: str) -> str:
+    return (
+        f"the credential for {header} stands on the command line, where histories and process lists "
+        f"show it; better: export RAP_TOKEN='…' and --auth-header '{header}: env:RAP_TOKEN'"
+    )

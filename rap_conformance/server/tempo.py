@@ -19,6 +19,10 @@ GENERATED_SECONDS = {20: 6.0, 100: 15.0, 1000: 120.0}
 """Seconds that one requirement's generated examples may take, by how many the profile asks for."""
 MOST_SIDES = 64
 """Requests that are under way at once where answers are late."""
+CROWD = 8
+"""Questions that are asked at once to see whether a server of late answers has them wait for each other."""
+QUEUED = 2.5
+"""How many times as long as one alone the last of them takes where they do."""
 LEAST = 5
 """Generated examples that are tried however late answers are."""
 
@@ -30,10 +34,15 @@ def batched(items: Sequence[T], size: int) -> Iterator[Sequence[T]]:
 
 
 class Tempo:
-    """What the answers' lateness leaves time for. `elapsed` are response times in seconds."""
+    """What the answers' lateness leaves time for. `elapsed` are response times in seconds.
 
-    def __init__(self, elapsed: Sequence[float] = ()) -> None:
+    `crowd` are those of questions that were asked at once: a server may answer one after the other.
+    """
+
+    def __init__(self, elapsed: Sequence[float] = (), crowd: Sequence[float] = ()) -> None:
         self.latency = median(elapsed) if elapsed else 0.0
+        self.queues = bool(crowd) and max(crowd) > QUEUED * self.latency
+        """Whether whoever asks at the same time as others waits for them."""
 
     @property
     def late(self) -> bool:
@@ -43,7 +52,9 @@ class Tempo:
     @property
     def sides(self) -> int:
         """How many requests that depend on nothing are under way at once."""
-        return min(MOST_SIDES, max(1, round(self.latency / AT_EASE) * 2)) if self.late else 1
+        if not self.late or self.queues:
+            return 1
+        return min(MOST_SIDES, max(1, round(self.latency / AT_EASE) * 3))
 
     def examples(self, wanted: int) -> int:
         """How many of the generated examples there is time for."""
@@ -58,11 +69,12 @@ class Tempo:
             return ""
         fewer = self.examples(wanted)
         what = f"{fewer} generated examples instead of {wanted}" if fewer < wanted else "all examples"
-        return f"answers take {self.latency:.2g} s, so {what} were tried, up to {self.sides} at once"
+        at_once = f"up to {self.sides} at once" if self.sides > 1 else "one after the other, as they come"
+        return f"answers take {self.latency:.2g} s, so {what} were tried, {at_once}"
 
     def at_once(self, asks: Sequence[Callable[[], T]]) -> list[T]:
         """Do all of these, several at once where answers are late; gives what they give, in their order."""
-        if not self.late or len(asks) < 2:
+        if self.sides == 1 or len(asks) < 2:
             return [ask() for ask in asks]
         with ThreadPoolExecutor(self.sides, thread_name_prefix="late") as pool:
             return [future.result() for future in [pool.submit(ask) for ask in asks]]

@@ -27,6 +27,9 @@ all, and the seconds after those."""
 
 SLOWED, MOST_TRIES = 0.5, 3
 """Seconds that a question takes where a limit makes us wait; how often what it spoilt is tried in all."""
+OFTEN_ENOUGH = 0.6
+"""The longest time between two questions about a subscription that is asked about all the time, in times
+between its events."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,10 +60,16 @@ def ask_about_pending(peer: Peer, younger: int) -> Round:
     call_id, thread = fresh(), fresh("thread")
     peer.session.tempo.at_once([partial(peer.ask, call_id, thread)] * 3)
     # One twin is older, others are younger: what comes with age befalls the older, a queue befalls both.
-    older = peer.invoke("pending")
-    asked = peer.invoke("pending", id=call_id, thread=thread)
-    calls = [older, *(peer.invoke("pending") for _ in range(younger))]
-    neighbour, _ = (peer.invoke("pending", thread=each) for each in (thread, older.thread))
+    beyond = fresh("thread")
+    older, asked, *others = peer.session.tempo.at_once(
+        [
+            partial(peer.invoke, "pending", thread=beyond),
+            partial(peer.invoke, "pending", id=call_id, thread=thread),
+            *[partial(peer.invoke, "pending")] * younger,
+            *(partial(peer.invoke, "pending", thread=each) for each in (thread, beyond)),
+        ]
+    )
+    calls, neighbour = [older, *others[:-2]], others[-2]
     ask_around(peer, asked)
     last, denied, slowed = ask_from_all_sides(peer, asked, calls)
     for twin in calls:
@@ -139,29 +148,30 @@ class Subscriptions:
 def ask_about_subscription(peer: Peer) -> Subscriptions:
     """Ask about one of two subscriptions all the time. Raises Untested if the other one sends too little.
 
-    Where a limit makes us wait meanwhile, it is tried again, for nothing was asked all the time.
+    Where a limit, or whatever else, makes us wait, it is tried again: nothing was asked all the time.
     """
     for _ in range(MOST_TRIES - 1):
-        slowed, seen = _subscriptions(peer)
-        if slowed < SLOWED or peer.session.tempo.late:
+        pause, seen = _subscriptions(peer)
+        if pause < OFTEN_ENOUGH or peer.session.tempo.late:
             return seen
     return _subscriptions(peer)[1]
 
 
 def _subscriptions(peer: Peer) -> tuple[float, Subscriptions]:
-    """What became of two subscriptions, and how long the longest question took."""
-    slowed = 0.0
-    asked, twin = (peer.invoke("subscription") for _ in range(2))
+    """What became of two subscriptions, and the longest pause of our asking, in times between events."""
+    pause = 0.0
+    asked, twin = peer.session.tempo.at_once([partial(peer.invoke, "subscription")] * 2)
     for call in (asked, twin):
         peer.need_result(call)
     peer.session.fire()
     end = peer.patience.now() + peer.grace
+    began = peer.patience.now()
     last = peer.ask_about(asked)
     while len(twin.events) < 5 and not twin.final and peer.patience.now() < end:
-        began = peer.patience.now()
-        last = peer.ask_about(asked)
-        slowed = max(slowed, peer.patience.now() - began)
         peer.patience.pace(POLL)
+        before, began = began, peer.patience.now()
+        last = peer.ask_about(asked)
+        pause = max(pause, began - before)
     theirs, meanwhile = len(twin.events), len(asked.events)
     if theirs < 3:
         raise Untested(f"a subscription that nobody asked about sent {theirs} events within {peer.grace:g} s")
@@ -171,11 +181,10 @@ def _subscriptions(peer: Peer) -> tuple[float, Subscriptions]:
     if asked.final:
         twin.mailbox.until(lambda _: twin.final, took + 2.0)
     ended, twin_ended = bool(asked.final), bool(twin.final)
-    for call in (asked, twin):
-        peer.cancel(call)
+    peer.session.tempo.at_once([partial(peer.cancel, call) for call in (asked, twin)])
     now = peer.patience.now()
     seen = Subscriptions(asked, twin, last, theirs, meanwhile, ours, bool(enough), ended, twin_ended, now)
-    return slowed, seen
+    return pause * (theirs - 1) / took if took else 0.0, seen
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ Specification: "Tool Call Status Check", section "Dispatch Behavior".
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 from rap_conformance.engine.controls import Control
 from rap_conformance.engine.evidence import Exchange
@@ -47,11 +48,13 @@ class Round:
 
     def __init__(self, peer: Peer) -> None:
         self.peer = peer
-        self.twin, *self.calls = (peer.invoke("pending") for _ in range(1 + LIVE))
+        at_once = peer.session.tempo.at_once
+        self.twin, *self.calls = at_once([partial(peer.invoke, "pending")] * (1 + LIVE))
         peer.patience.pace(peer.slack)
-        self.unknown_right = not means_alive(peer.ask(fresh(), self.calls[0].thread))
         began = peer.patience.now()
-        alone = [until_alive(peer, call) for call in self.calls]
+        unknown = partial(peer.ask, fresh(), self.calls[0].thread)
+        first, *alone = at_once([unknown, *(partial(until_alive, peer, call) for call in self.calls)])
+        self.unknown_right = not means_alive(first)
         self.live_right = all(means_alive(exchange) for exchange in alone)
         ended = [call.results[0].arrived for call in self.calls if call.results]
         self.too_soon = any(end < began + peer.slack for end in ended)

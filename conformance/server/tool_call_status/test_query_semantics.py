@@ -114,10 +114,13 @@ def test_alive_at_once(peer: Peer) -> None:
     for _ in range(AT_ONCE):
         call = peer.invoke("pending")
         asked.append((call, peer.ask_about(call)))
-    for call, exchange in asked:
+    for call, _ in asked:
         peer.need_result(call)
-        if not certainly_live(peer, call, exchange, from_the_first=True):
-            raise Untested("the pending call ended too soon")
+    # Where a limit made us wait, the answer may have come after the call had ended.
+    sure = [(call, e) for call, e in asked if certainly_live(peer, call, e, from_the_first=True)]
+    if not sure:
+        raise Untested("the pending call ended too soon")
+    for call, exchange in sure:
         if means_alive(exchange) is None:
             raise Untested("an answer could not be read, or did not come, which TCS001 is about")
         peer.expect(

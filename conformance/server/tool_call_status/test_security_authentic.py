@@ -19,6 +19,7 @@ from rap_conformance.protocol.leaks import reveals
 from rap_conformance.protocol.messages import JSON, encode, fresh, query
 from rap_conformance.protocol.reading import means_alive
 from rap_conformance.server.asking import ended, until_alive
+from rap_conformance.server.beside import in_parts
 from rap_conformance.server.call import Call
 from rap_conformance.server.connections import after_us, before_us, conversations, spoilt
 from rap_conformance.server.corpus import live
@@ -53,18 +54,28 @@ def test_authentic_only(peer: Peer) -> None:
         reveals(control) or any(reveals(exchange) for _, exchange in live(peer)),
         f"an authentic query gets no status answer (status {control.status}), which TCS001 is about",
     )
-    with peer.part("credentials"):
-        for title, exchange in on_merit(peer, (asking(peer, stranger) for stranger in strangers(peer))):
-            expect_silence(peer, exchange, title)
-    with peer.part("methods, spellings and what a proxy says"):
-        for case, exchange in on_merit(peer, elsewhere(peer)):
-            expect_silence(peer, exchange, case)
-    with peer.part("a live call"):
-        ask_about_live(peer)
-    with peer.part("a subscription"):
-        ask_about_subscription(peer)
-    with peer.part("a kept connection"):
-        ask_on_kept_connections(peer)
+    in_parts(
+        peer,
+        {
+            "credentials": ask_with_credentials,
+            "methods, spellings and what a proxy says": ask_elsewhere,
+            "a live call": ask_about_live,
+            "a subscription": ask_about_subscription,
+            "a kept connection": ask_on_kept_connections,
+        },
+    )
+
+
+def ask_with_credentials(peer: Peer) -> None:
+    """Questions about unknown calls with forged credentials."""
+    for title, exchange in on_merit(peer, (asking(peer, stranger) for stranger in strangers(peer))):
+        expect_silence(peer, exchange, title)
+
+
+def ask_elsewhere(peer: Peer) -> None:
+    """Questions without credentials, by other ways in."""
+    for case, exchange in on_merit(peer, elsewhere(peer)):
+        expect_silence(peer, exchange, case)
 
 
 def asking(peer: Peer, stranger: Stranger) -> Ask[Exchange]:

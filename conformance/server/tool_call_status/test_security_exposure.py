@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 from rap_conformance.engine.controls import Control
 from rap_conformance.engine.evidence import Exchange
@@ -16,6 +17,7 @@ from rap_conformance.protocol.messages import fresh
 from rap_conformance.protocol.reading import carries_alive, means_alive
 from rap_conformance.protocol.telling import Told, of_headers, of_members
 from rap_conformance.server.asking import Question, while_live
+from rap_conformance.server.beside import in_parts
 from rap_conformance.server.call import Call, planted
 from rap_conformance.server.controls import need_answer
 from rap_conformance.server.corpus import live, ordinary
@@ -56,15 +58,19 @@ def test_nothing_but_alive(peer: Peer) -> None:
     """No byte tells anything about the call: no secret comes back, only `alive` differs for known calls."""
     ended: list[Call] = []
     seen = Seen()
-    with peer.part("live calls"):
+
+    def live_calls(peer: Peer) -> None:
         judge_group(peer, seen, lambda: live_beside_unknown(peer, ended), [e for _, e in live(peer)])
-    with peer.part("an active subscription"):
+
+    def active(peer: Peer) -> None:
         subscription = peer.invoke("subscription")
         peer.need_result(subscription)
         try:
             judge_group(peer, seen, lambda: beside_unknown(peer, subscription))
         finally:
             peer.cancel(subscription)
+
+    in_parts(peer, {"live calls": live_calls, "an active subscription": active})
     with peer.part("a call that ended"):
         if not ended:
             raise Untested("no call was pending that could end")
@@ -92,11 +98,11 @@ def judge_state(peer: Peer, seen: Seen, first: list[Exchange]) -> None:
     """Judge what was answered anyway about a call in some state; asked again if that seems to tell of it."""
 
     def again() -> Groups:
-        known, unknown = [], [peer.ask(fresh(), fresh("thread"))]
+        asks = [lambda: peer.ask(fresh(), fresh("thread"))]
         for exchange in first:
-            known.append(peer.post_status(exchange.request_body))
-            unknown.append(peer.ask(fresh(), fresh("thread")))
-        return answered([e for e in known if carries_alive(e)]), answered(unknown)
+            asks += [partial(peer.post_status, exchange.request_body), asks[0]]
+        answers = peer.session.tempo.at_once(asks)
+        return answered([e for e in answers[1::2] if carries_alive(e)]), answered(answers[::2])
 
     made = iter([(answered(first), answered([e for _, e in ordinary(peer)]))])
     judge_group(peer, seen, lambda: next(made, None) or again())
@@ -127,11 +133,9 @@ def live_beside_unknown(peer: Peer, ended: list[Call]) -> Groups:
 
 def beside_unknown(peer: Peer, call: Call) -> Groups:
     """One call."""
-    known, unknown = [], [peer.ask(fresh(), call.thread)]
-    for _ in range(4):
-        known.append(peer.ask_about(call))
-        unknown.append(peer.ask(fresh(), call.thread))
-    return answered(known), answered(unknown)
+    asks = [lambda: peer.ask(fresh(), call.thread), lambda: peer.ask_about(call)] * 4
+    answers = peer.session.tempo.at_once([*asks, asks[0]])
+    return answered(answers[1::2]), answered(answers[::2])
 
 
 def answered(asked: Sequence[Exchange]) -> list[Exchange]:

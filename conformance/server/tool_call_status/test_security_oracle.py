@@ -8,17 +8,20 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from math import comb
 from statistics import median
 
 from rap_conformance.engine.controls import Control
 from rap_conformance.engine.evidence import Exchange, Failure
+from rap_conformance.engine.requirement import Stage
 from rap_conformance.engine.scenario import Untested, Violation, scenario
 from rap_conformance.network.answers import slowed_down
 from rap_conformance.network.credentials import NOBODY, Credentials
 from rap_conformance.protocol.leaks import VOLATILE_HEADERS, reveals
 from rap_conformance.protocol.noise import essence
 from rap_conformance.server.asking import Labelled, Question, while_live
+from rap_conformance.server.beside import beside
 from rap_conformance.server.controls import need_answer
 from rap_conformance.server.merit import ask_as, wait_out
 from rap_conformance.server.peer import Peer
@@ -87,9 +90,14 @@ def rejections(peer: Peer) -> list[Rejections]:
     callers = {"no credentials": NOBODY, "wrong credentials": plainly_wrong(peer)}
     if not recovery.locks_out:
         questions = [each for title, caller in callers.items() for each in series(peer, title, caller, 3)]
-        answers = while_live(peer, questions)
+        others = partial(about_subscriptions, peer, callers)
+        if peer.session.slow(Stage.FORGED):
+            answers, more = beside(lambda: while_live(peer, questions), others)
+            others = partial(list[Rejections], more)
+        else:
+            answers = while_live(peer, questions)
         if recovery.is_over():
-            return [about(title, answers) for title in callers] + about_subscriptions(peer, callers)
+            return [about(title, answers) for title in callers] + others()
         recovery.locks_out = True
     seen = []
     for title, caller in callers.items():
@@ -106,11 +114,11 @@ def about_subscriptions(peer: Peer, callers: dict[str, Credentials]) -> list[Rej
     except Untested as missing:
         peer.note(f"rejections about subscriptions were not compared: {missing}")
         return []
-    seen = []
-    for title, caller in callers.items():
-        case = f"{title}, about a subscription"
-        asked = series(peer, case, caller, 3)
-        seen.append(about(case, [(what, ask(call)) for what, ask in asked]))
+    cases = {f"{title}, about a subscription": caller for title, caller in callers.items()}
+    asked = [each for case, caller in cases.items() for each in series(peer, case, caller, 3)]
+    answers = peer.session.tempo.at_once([partial(ask, call) for _, ask in asked])
+    told = [(what, exchange) for (what, _), exchange in zip(asked, answers, strict=True)]
+    seen = [about(case, told) for case in cases]
     peer.cancel(call)
     if peer.session.recovery.is_over():
         return seen

@@ -20,6 +20,7 @@ from rap_conformance.protocol.messages import encode, fresh, query
 from rap_conformance.protocol.payloads import Malformed, hostile_ids, malformed_payloads
 from rap_conformance.protocol.reading import means_alive
 from rap_conformance.server.asking import ITSELF, Question, itself, while_live
+from rap_conformance.server.beside import in_parts
 from rap_conformance.server.call import Call
 from rap_conformance.server.controls import need_alive, need_answer
 from rap_conformance.server.corpus import smallest_of
@@ -51,21 +52,33 @@ def test_hostile_ids(peer: Peer) -> None:
 def test_malformed_rejected(peer: Peer) -> None:
     """What is no status check is refused, and the server goes on."""
     before = peer.ask(fresh(), fresh("thread"))
-    judge_inputs(peer, [*malformed(peer)], "malformed")
-    with peer.part("another type in place of a live call's id"):
-        judge_mistyped(peer)
-    with peer.part("a body in slow pieces"):
-        slow = in_slow_pieces(peer, encode(query(fresh(), fresh("thread"))))
-        peer.survived(slow)
-        peer.expect_rejected(slow, "a body in slow pieces")
-        peer.judged()
-    with peer.part("a body that never ends"):
-        probe, url = peer.session.probe, peer.session.facts.status_url
-        short = unfinished(probe, url, b'{"thread_id": "rapc-', announced=200, within=1.0)
-        peer.session.history.ended(short, of_status=False)
-        peer.survived(short, watch=0.5)
-        peer.judged()
+    in_parts(
+        peer,
+        {
+            "malformed bodies": lambda peer: judge_inputs(peer, [*malformed(peer)], "malformed"),
+            "another type in place of a live call's id": judge_mistyped,
+            "a body in slow pieces": judge_slow_pieces,
+            "a body that never ends": judge_endless,
+        },
+    )
     expect_unchanged(peer, before, "an ordinary query after malformed bodies")
+
+
+def judge_slow_pieces(peer: Peer) -> None:
+    """A body that comes bit by bit is a body."""
+    slow = in_slow_pieces(peer, encode(query(fresh(), fresh("thread"))))
+    peer.survived(slow)
+    peer.expect_rejected(slow, "a body in slow pieces")
+    peer.judged()
+
+
+def judge_endless(peer: Peer) -> None:
+    """Whoever never sends the rest of a body disturbs nobody."""
+    probe, url = peer.session.probe, peer.session.facts.status_url
+    short = unfinished(probe, url, b'{"thread_id": "rapc-', announced=200, within=1.0)
+    peer.session.history.ended(short, of_status=False)
+    peer.survived(short, watch=0.5)
+    peer.judged()
 
 
 def hostile(peer: Peer) -> Iterator[Input]:
