@@ -12,6 +12,7 @@ give --level "${RAP_LEVEL:-}"
 give --profile "${RAP_PROFILE:-}"
 give --subject "${RAP_SUBJECT:-}"
 give --report-dir "${RAP_REPORT_DIR:-reports}"
+if [ -n "${RAP_AUTHORIZATION:-}" ]; then command+=(--auth-header "Authorization: env:RAP_AUTHORIZATION"); fi
 if [ "${RAP_STRICT:-false}" = true ]; then command+=(--strict); fi
 while IFS= read -r argument; do
   if [ -n "$argument" ]; then command+=("$argument"); fi
