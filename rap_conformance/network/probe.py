@@ -180,6 +180,7 @@ class Probe:
             if not patient or not slowed_down(exchange) or not isinstance(body, bytes):
                 return exchange
         with queue.turn(lambda: self.patience.halted or self.patience.now() > until):
+            began = self.patience.now()  # who stands in the queue meanwhile waits for nothing else
             try:
                 return slowly(self.patience, once, f"{method} {url}", self.referees.get(url), until)
             finally:

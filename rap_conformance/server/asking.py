@@ -23,6 +23,9 @@ Labelled = tuple[str, Exchange]
 Question = tuple[str, Callable[[Call], Exchange]]
 """Something to ask while a call is live: in words, and as it is done."""
 
+Numbered = tuple[int, Question]
+"""A question and its place among the others."""
+
 Witnessed = tuple[str, Exchange, Delivery]
 """An answer about a live call, with what came for the call later."""
 
@@ -66,21 +69,21 @@ def witnessed(
     Where answers are late several are asked at once, but not if their times are compared (`timed`).
     Raises Untested if no such call can be made, or each ended too soon.
     """
-    waiting = iter(questions)
-    proven: list[Witnessed] = []
+    waiting: Iterator[Numbered] = enumerate(questions)
+    proven: dict[int, Witnessed] = {}
     for _ in range(MOST_CALLS):
         call = peer.invoke(kind, **how)
         _begin(peer, call)
         asked, exhausted = _ask(peer, call, waiting, until or ended, 1 if timed else peer.session.tempo.sides)
         _prove(peer, call, [exchange for _, exchange in asked], least)
         late, before = [], len(proven)
-        for question, exchange in asked:
+        for (number, question), exchange in asked:
             if certainly_live(peer, call, exchange):
-                proven.append((question[0], exchange, _shown(call)[0]))
+                proven[number] = question[0], exchange, _shown(call)[0]
             else:
-                late.append(question)
+                late.append((number, question))
         if (exhausted and not late) or (least is not None and len(proven) >= least):
-            return proven
+            return [proven[number] for number in sorted(proven)]
         if len(proven) == before:
             _too_early(peer, call)
         waiting = chain(late, waiting)
@@ -198,10 +201,10 @@ def _begin(peer: Peer, call: Call) -> None:
 
 
 def _ask(
-    peer: Peer, call: Call, waiting: Iterator[Question], over: Callable[[Call], object], sides: int
-) -> tuple[list[tuple[Question, Exchange]], bool]:
+    peer: Peer, call: Call, waiting: Iterator[Numbered], over: Callable[[Call], object], sides: int
+) -> tuple[list[tuple[Numbered, Exchange]], bool]:
     """Ask until that is over, so many at once; gives what was asked, and whether no question is left."""
-    asked: list[tuple[Question, Future[Exchange]]] = []
+    asked: list[tuple[Numbered, Future[Exchange]]] = []
     events = -1
     exhausted = False
     with ThreadPoolExecutor(sides, thread_name_prefix="late") as beside:
@@ -212,7 +215,7 @@ def _ask(
             if _subscribing(call) and len(call.events) > events:
                 events = len(call.events)
                 peer.session.fire()
-            asked.append((question, beside.submit(question[1], call)))
+            asked.append((question, beside.submit(question[1][1], call)))
             if sides == 1:
                 asked[-1][1].result()
     return [(question, answer.result()) for question, answer in asked], exhausted

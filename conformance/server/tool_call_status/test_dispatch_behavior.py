@@ -49,7 +49,10 @@ class Round:
     def __init__(self, peer: Peer) -> None:
         self.peer = peer
         at_once = peer.session.tempo.at_once
-        self.twin, *self.calls = at_once([partial(peer.invoke, "pending")] * (1 + LIVE))
+        with ThreadPoolExecutor(1 + LIVE) as sides:
+            # At once, for an acknowledgement may take its time.
+            made = [sides.submit(peer.invoke, "pending") for _ in range(1 + LIVE)]
+        self.twin, *self.calls = sorted((each.result() for each in made), key=lambda call: call.sent)
         peer.patience.pace(peer.slack)
         began = peer.patience.now()
         unknown = partial(peer.ask, fresh(), self.calls[0].thread)

@@ -11,7 +11,7 @@ from unicodedata import normalize
 
 from rap_conformance.engine.controls import Control
 from rap_conformance.engine.evidence import Exchange
-from rap_conformance.engine.scenario import Trouble, Untested, scenario
+from rap_conformance.engine.scenario import Trouble, Untested, Violation, scenario
 from rap_conformance.protocol.leaks import reveals
 from rap_conformance.protocol.messages import encode, fresh, invocation, query
 from rap_conformance.protocol.reading import means_alive
@@ -131,6 +131,21 @@ def test_same_id_two_threads(peer: Peer) -> None:
     raise Untested("the pending call ended before its namesake; let scenario.pending last longer")
 
 
+def namesake(peer: Peer, call: Call) -> Call:
+    """A quick call that has the id of another, in a thread of its own. Raises Violation if it is refused."""
+    try:
+        return peer.invoke("quick", id=call.id)
+    except Trouble as refused:
+        peer.invoke("quick")  # raises Trouble, too, where it is not for the id
+        assert call.exchange is not None
+        raise Violation(
+            "two calls, one in each thread",
+            str(refused),
+            call.exchange,
+            case="a call that has the id of a live one in another thread",
+        ) from None
+
+
 def namesakes(peer: Peer) -> bool:
     """Let one of two calls with one id end; false if the other ended before that could be told."""
     at_once = peer.session.tempo.at_once
@@ -144,7 +159,7 @@ def namesakes(peer: Peer) -> bool:
         if pending.results and (hardly or pending.results[0].arrived < began + peer.slack):
             return False
         raise Untested("the pending call was never alive")
-    quick, other = at_once([partial(peer.invoke, "quick", id=pending.id), partial(peer.invoke, "quick")])
+    quick, other = at_once([partial(namesake, peer, pending), partial(peer.invoke, "quick")])
     for call in (quick, other):
         if not call.mailbox.until(attempts_of(call, 1), peer.grace):
             raise Untested("the quick call brought no result")
