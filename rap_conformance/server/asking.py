@@ -116,10 +116,15 @@ def under_way(peer: Peer) -> float:
     return max(peer.slack, min(peer.race, 1.25 * usual + 0.1))
 
 
-def again_and_again(peer: Peer, within: float, every: float = POLL) -> Iterator[Question]:
-    """The question about the call itself, every moment, for `within` seconds from the first one on."""
+def again_and_again(peer: Peer, within: float, every: float = POLL, least: int = 0) -> Iterator[Question]:
+    """The question about the call itself, every moment, for `within` seconds from the first one on.
+
+    `least` questions are asked however long that takes: a limit may make each of them wait.
+    """
     end = peer.patience.now() + within
-    while peer.patience.now() < end:
+    asked = 0
+    while peer.patience.now() < end or asked < least:
+        asked += 1
         yield ITSELF, peer.ask_about
         peer.patience.pace(every)
 

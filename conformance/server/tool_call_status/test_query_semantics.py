@@ -73,13 +73,21 @@ def test_pending_alive(peer: Peer) -> None:
 def test_subscription_alive(peer: Peer) -> None:
     """Alive as long as events come."""
 
+    asked = 0
+
     def over(call: Call) -> object:
+        nonlocal asked
+        asked += 1
         assert call.result is not None
-        long = peer.patience.now() > call.result.arrived + WATCH
+        long = peer.patience.now() > call.result.arrived + WATCH and asked > LEAST
         return call.final or (long and len(call.events) >= 4)
 
     answers = witnessed(
-        peer, again_and_again(peer, WATCH + peer.grace, PACE), "subscription", least=LEAST, until=over
+        peer,
+        again_and_again(peer, WATCH + peer.grace, PACE, LEAST + 2),
+        "subscription",
+        least=LEAST,
+        until=over,
     )
     judge_live(peer, answers, "an active subscription", "`alive: true`", "before another event arrived")
 
