@@ -13,7 +13,7 @@ from rap_conformance.engine.evidence import Verdict
 from rap_conformance.engine.run import Result, Run
 from rap_conformance.engine.safe import xml_text
 from rap_conformance.reporting.terminal import failure_block, last_line, summary_lines
-from rap_conformance.reporting.view import headline
+from rap_conformance.reporting.view import headline, in_short
 
 _SKIPPED = frozenset({Verdict.UNTESTED, Verdict.NOT_APPLICABLE, Verdict.KNOWN})
 _BLOCK_LIMIT = 20_000
@@ -22,10 +22,6 @@ _BLOCK_LIMIT = 20_000
 def _child(parent: ET.Element, tag: str, body: str = "", **attributes: str) -> None:
     child = ET.SubElement(parent, tag, {name: xml_text(value, 500) for name, value in attributes.items()})
     child.text = xml_text(body, _BLOCK_LIMIT, lines=True) or None
-
-
-def _message(result: Result) -> str:
-    return result.findings[0].actual if result.findings else result.reason
 
 
 def _case(suite: ET.Element, result: Result) -> None:
@@ -37,10 +33,23 @@ def _case(suite: ET.Element, result: Result) -> None:
         classname=requirement.area.name,
         time=f"{result.duration:.3f}",
     )
+    said = f"{requirement.code} {in_short(result)}"
     if verdict is Verdict.FAIL:
-        _child(case, "failure", failure_block(result), type=requirement.level, message=_message(result))
+        _child(
+            case,
+            "failure",
+            failure_block(result),
+            type=requirement.level,
+            message=said,
+        )
     elif verdict is Verdict.ERROR:
-        _child(case, "error", failure_block(result), type="error", message=_message(result))
+        _child(
+            case,
+            "error",
+            failure_block(result),
+            type="error",
+            message=said,
+        )
     elif verdict in _SKIPPED:
         _child(case, "skipped", type=verdict, message=f"{verdict}: {result.reason}")
     if verdict in {Verdict.WARN, Verdict.ADVICE, Verdict.KNOWN}:

@@ -235,6 +235,17 @@ def next_step(run: Run) -> tuple[str, Result | None]:
     return "Nothing is left to do.", None
 
 
+def in_short(result: Result) -> str:
+    """What came out for one requirement, on one line: level, case, what was expected and what came."""
+    if not result.findings:
+        return result.reason
+    first = result.findings[0]
+    more = len(result.findings) - 1
+    rest = f" (and {plural(more, 'more finding')})" if more else ""
+    level = result.requirement.level
+    return f"{level}: {first.case}: expected {first.expected}, got {first.actual}{rest}"
+
+
 def opens(opening: Opening) -> str:
     """What an opening would let be judged, in words."""
     parts = f"parts of {some(opening.parts)}" if opening.parts else ""
