@@ -34,7 +34,7 @@ from rap_conformance.engine.signals import SIGNALS
 from rap_conformance.engine.verdict import EXIT_BAD_INPUT, EXIT_CRASHED, EXIT_NOBODY
 from rap_conformance.protocol.specification import catalogue
 from rap_conformance.reporting import files, html, markdown, terminal
-from rap_conformance.reporting.annotations import annotations
+from rap_conformance.reporting.github import annotated
 from rap_conformance.reporting.page import Page
 from rap_conformance.reporting.voice import Voice
 from rap_conformance.request import Request, read_request
@@ -277,7 +277,7 @@ class Driver:
             self.run = replace(self.run, notes=(*self.run.notes, said))
         reports = str(folder) if folder is not None else ""
         if os.environ.get("GITHUB_ACTIONS") == "true":
-            self._say(annotations(self.run), session.config)
+            self._say(annotated(self.run), session.config)
         self.events.tell(Ended(self.run, self.ending.refusal, reports))
         self._say_the_end(self.run, session.config.pluginmanager.get_plugin("terminalreporter"), reports)
         return result

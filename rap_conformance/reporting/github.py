@@ -17,7 +17,7 @@ _MOST = 10
 """GitHub shows ten annotations of a kind for a step."""
 
 
-def annotations(run: Run) -> Iterator[str]:
+def annotated(run: Run) -> Iterator[str]:
     """The lines for the runner, worst first: what failed, what could not be judged, SHOULDs not met."""
     for verdict, kind in _KINDS.items():
         found = [result for result in run.results if result.verdict is verdict]

@@ -7,7 +7,7 @@ from dataclasses import replace
 from rap_conformance.engine.evidence import Finding, Verdict
 from rap_conformance.engine.run import Result
 from rap_conformance.protocol.specification import catalogue
-from rap_conformance.reporting.annotations import annotations
+from rap_conformance.reporting.github import annotated
 from tests import runs
 
 MUST = next(r for r in catalogue() if r.code == "TCS004")
@@ -16,7 +16,7 @@ FINDING = Finding("TCS004", MUST.level, "an unknown id", "`alive: false`", "`ali
 
 def test_a_failure_is_an_annotation_with_what_was_expected_and_what_came() -> None:
     failed = Result(MUST, Verdict.FAIL, "", (FINDING,))
-    first, last = annotations(replace(runs.run(failed), exit=1))
+    first, last = annotated(replace(runs.run(failed), exit=1))
     assert first == (
         "::error title=TCS004 unknown-not-alive::"
         "MUST: an unknown id: expected `alive: false`, got `alive: true`"
@@ -27,7 +27,7 @@ def test_a_failure_is_an_annotation_with_what_was_expected_and_what_came() -> No
 def test_what_a_peer_sends_is_no_command() -> None:
     hostile = replace(FINDING, actual="x\n::set-output name=a::b 100% \r\x1b[31m")
     failed = Result(MUST, Verdict.FAIL, "", (hostile,))
-    for line in annotations(runs.run(failed)):
+    for line in annotated(runs.run(failed)):
         assert "\n" not in line
         assert "\r" not in line
         assert "\x1b" not in line
@@ -37,11 +37,11 @@ def test_what_a_peer_sends_is_no_command() -> None:
 
 def test_many_are_cut_to_what_github_shows() -> None:
     failed = [Result(each, Verdict.FAIL, "no") for each in [*catalogue()][:14]]
-    lines = list(annotations(runs.run(*failed)))
+    lines = list(annotated(runs.run(*failed)))
     assert sum(line.startswith("::error title=DSC") for line in lines) == 10
     assert any("4 more: fail" in line for line in lines)
 
 
 def test_a_run_in_which_all_is_well_has_none() -> None:
     passed = Result(MUST, Verdict.PASS)
-    assert not list(annotations(replace(runs.run(passed), exit=0)))
+    assert not list(annotated(replace(runs.run(passed), exit=0)))
