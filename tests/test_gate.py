@@ -168,7 +168,7 @@ def test_a_selection_earns_neither_badge_nor_attestation(tmp_path: Path) -> None
     outcome = run(tmp_path, "check", "--server-cmd", REFERENCE, "--no-auth", "--requirement", "DSC*", *QUICK)
     assert outcome.exit == 0
     names = {path.name for path in (tmp_path / "reports").iterdir()}
-    assert names == {"report.html", "report.json", "junit.xml", "summary.md"}
+    assert names == {"report.html", "report.json", "junit.xml", "summary.md", "exchanges.har"}
 
 
 def test_the_summary_is_appended_where_github_wants_it(tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ from rap_conformance.reporting.junit import junit
 from tests import runs
 
 SCHEMA = Path(__file__).parent / "data" / "junit-10.xsd"
-EVERYTHING = {"junit.xml", "summary.md", "report.json", "badge.json", "attestation.json"}
+EVERYTHING = {"junit.xml", "summary.md", "exchanges.har", "report.json", "badge.json", "attestation.json"}
 
 
 def whole() -> Run:

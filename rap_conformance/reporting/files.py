@@ -12,10 +12,19 @@ from pathlib import Path
 from rap_conformance.engine.run import Run
 from rap_conformance.reporting import attestation, badge, html, markdown
 from rap_conformance.reporting import json as json_report
+from rap_conformance.reporting.har import har
 from rap_conformance.reporting.junit import junit
 from rap_conformance.reporting.view import earns
 
-NAMES = ("report.html", "report.json", "junit.xml", "summary.md", "badge.json", "attestation.json")
+NAMES = (
+    "report.html",
+    "report.json",
+    "junit.xml",
+    "summary.md",
+    "exchanges.har",
+    "badge.json",
+    "attestation.json",
+)
 """The files this suite writes; others in the folder are left alone."""
 
 
@@ -33,8 +42,9 @@ def write(folder: Path, run: Run, subject: str | None = None) -> tuple[str, ...]
     Gives the names of what was written: badge.json and attestation.json only if the whole catalogue was
     judged. `subject` is what `--subject` gave; raises ConfigError if it is none.
     """
-    written = ["junit.xml", "summary.md", "report.json"]
+    written = ["junit.xml", "summary.md", "exchanges.har", "report.json"]
     _replace(folder / "junit.xml", junit(run))
+    _replace(folder / "exchanges.har", har(run))
     _replace(folder / "summary.md", markdown.summary(run))
     report_digest = _replace(folder / "report.json", json_report.pieces(run))
     if earns(run):
