@@ -50,7 +50,7 @@ def _callers(subject: Subject, folder: Path) -> tuple[list[str], dict[str, dict[
     program = ["rap_conformance", "serve"]
     if subject.open:
         return program, {}
-    tokens = [secrets.token_urlsafe(24) for _ in range(2)]
+    tokens = [f"t{secrets.token_urlsafe(24)}" for _ in range(2)]  # never an option's dash in front
     ours, others = ({"Authorization": f"Bearer {token}"} for token in tokens)
     given = [word for token in tokens for word in ("--token", token)]
     return [*program, *given], {"auth": {"headers": ours, "other": {"headers": others}}}

@@ -91,7 +91,7 @@ def command(role: str, condition: str, folder: Path, seed: int) -> list[str]:
 
 def late_configuration(folder: Path) -> str:
     """The embedded server's configuration for the server with late answers."""
-    tokens = [secrets.token_urlsafe(24) for _ in range(2)]
+    tokens = [f"t{secrets.token_urlsafe(24)}" for _ in range(2)]  # never an option's dash in front
     words = [sys.executable, "-m", "fixtures.servers.varied", "--late", "--port", "{port}"]
     words += [
         "--prefix",

@@ -20,7 +20,7 @@ EMBEDDED_RATE_LIMIT = 450
 
 def embedded_config() -> Config:
     """The embedded reference server with everything on: two identities, prefix, durable state, limit."""
-    tokens = [secrets.token_urlsafe(24) for _ in range(2)]
+    tokens = [f"t{secrets.token_urlsafe(24)}" for _ in range(2)]  # never an option's dash in front
     folder = tempfile.mkdtemp(prefix="rapc-state-")
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     state = Path(folder) / "state.db"
