@@ -273,7 +273,7 @@ def test_a_report_without_a_promised_member_does_not_conform() -> None:
     ]:
         optional = {name, "causes", "cut_short", "notes", "configuration", "url", "why", "needs"}
         optional |= {"exchanges", "catalogue_digest"}
-        optional |= {"selected", "baseline", "latency_s", "options", "depends", "sequence"}
+        optional |= {"selected", "baseline", "latency_s", "options", "depends", "sequence", "openings"}
         for member in list(part):
             kept = part.pop(member)
             missing = any(f"{member} is missing" in problem for problem in c.problems("report", whole))
