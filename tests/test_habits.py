@@ -86,6 +86,7 @@ HABITS: dict[str, Habit] = {
     "subscriptions only": Habit(
         "--habit only-subscriptions",
         untested=frozenset(needing("pending") | needing("quick") | {"TCS028"}),
+        inapplicable=frozenset({"DSC009", "DSC011"}),  # the one tool that is left has no more to say
         verdict="partial",
     ),
     "draft-07": of("--habit older-schemas"),
